@@ -50,7 +50,7 @@ class _Residual:
     def saturate(self, layer: list[int], source: int, sink: int) -> int:
         """Push flow along the layers until no path of them is left. A loop, as paths may be longer than the stack."""
         pushed, path = 0, list[int]()
-        untried = [iter(arcs) for arcs in self.leaving]
+        tried = [0] * len(self.leaving)  # arcs before this one lead nowhere in these layers
         while True:
             node = self.heads[path[-1]] if path else source
             if node == sink:
@@ -59,14 +59,15 @@ class _Residual:
                     self.room[arc] -= amount
                     self.room[arc ^ 1] += amount
                 pushed += amount
-                full = next(i for i, arc in enumerate(path) if not self.room[arc])
-                del path[full:]
-                continue
-            forward = (a for a in untried[node] if self.room[a] and layer[self.heads[a]] == layer[node] + 1)
-            step = next(forward, None)
-            if step is not None:
-                path.append(step)
+                del path[next(i for i, arc in enumerate(path) if not self.room[arc]) :]
+            elif tried[node] < len(self.leaving[node]):
+                arc = self.leaving[node][tried[node]]
+                if self.room[arc] and layer[self.heads[arc]] == layer[node] + 1:
+                    path.append(arc)
+                else:
+                    tried[node] += 1
             elif path:
+                layer[node] = -1
                 path.pop()
             else:
                 return pushed
