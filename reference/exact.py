@@ -7,6 +7,7 @@ from typing import Any
 
 from specproof.reference.law import law, mapped, total_variation
 from specproof.reference.model import Model, Prefix, after, sequences
+from specproof.reference.selectors import selector_names
 from specproof.reference.step import Step, decode_law
 from specproof.reference.verifiers import Rule, rule
 
@@ -52,7 +53,11 @@ def completed(steps: dict[Step, Fraction], tokens: int) -> dict[Prefix, Fraction
 
 def step_law(given: Rule, target: Model, draft: Model, *, drafts: int, length: int) -> dict[Step, Fraction]:
     """The exact law of one step of a rule, its drafts drawn by the rule's own drafter."""
-    return law(lambda chance: given.verify(chance, target, draft, given.drafter(chance, draft, drafts, length)))
+    steps: dict[Step, Fraction] = {}
+    for paths, mass in law(lambda chance: given.drafter(chance, draft, drafts, length)).items():
+        for step, share in law(lambda chance, paths=paths: given.verify(chance, target, draft, paths)).items():
+            steps[step] = steps.get(step, Fraction(0)) + mass * share
+    return steps
 
 
 def exact(
@@ -84,4 +89,7 @@ def check_instance(given: Rule, target: Model, draft: Model, *, drafts: int, len
     if drafts < 1 or length < 1:
         raise ValueError(f"drafts and length must be at least 1, got {drafts} and {length}")
     if given.paths is not None and drafts != given.paths:
-        raise ValueError(f"{given.name} verifies {given.paths} draft(s), got {drafts}")
+        raise ValueError(
+            f"{given.name} verifies {given.paths} draft, got {drafts}: nothing says which one to verify. "
+            f"Give a selector, one of {', '.join(selector_names())}, or take a rule for several drafts."
+        )

@@ -7,6 +7,7 @@ starts; ``after(model, prefix)`` moves that start, so a verifier always sees the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 Prefix = tuple[int, ...]
@@ -94,6 +95,15 @@ def joint(model: Model, prefix: Prefix, path: Prefix) -> Fraction:
         if product == 0:  # a row after an impossible prefix may not exist
             break
     return product
+
+
+@lru_cache(maxsize=1 << 16)  # every rule asks for the same few rows again in each of its runs
+def children(model: Model, prefix: Prefix) -> Row:
+    """Joint probabilities of the one-token extensions of ``prefix``; all zero where the prefix is impossible."""
+    mass = children(model, prefix[:-1])[prefix[-1]] if prefix else Fraction(1)
+    if mass == 0:  # a row after an impossible prefix may not exist
+        return (Fraction(0),) * model.vocabulary
+    return tuple(mass * share for share in model.probabilities(prefix))
 
 
 def sequences(model: Model, length: int) -> dict[Prefix, Fraction]:
