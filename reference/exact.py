@@ -5,10 +5,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from specproof.reference.law import law, mapped, total_variation
+from specproof.reference.law import mapped, total_variation
 from specproof.reference.model import Model, Prefix, after, sequences
 from specproof.reference.selectors import selector_names
-from specproof.reference.step import Step, decode_law
+from specproof.reference.step import Step, decode_law, verification_law
 from specproof.reference.verifiers import Rule, rule
 
 
@@ -53,11 +53,7 @@ def completed(steps: dict[Step, Fraction], tokens: int) -> dict[Prefix, Fraction
 
 def step_law(given: Rule, target: Model, draft: Model, *, drafts: int, length: int) -> dict[Step, Fraction]:
     """The exact law of one step of a rule, its drafts drawn by the rule's own drafter."""
-    steps: dict[Step, Fraction] = {}
-    for paths, mass in law(lambda chance: given.drafter(chance, draft, drafts, length)).items():
-        for step, share in law(lambda chance, paths=paths: given.verify(chance, target, draft, paths)).items():
-            steps[step] = steps.get(step, Fraction(0)) + mass * share
-    return steps
+    return verification_law(given.verify, target, draft, drafts=drafts, length=length, drafter=given.drafter)
 
 
 def exact(

@@ -52,19 +52,19 @@ def independent_drafts(chance: Chance, draft: Model, drafts: int, length: int) -
     return tuple(sample(chance, draft, length) for _ in range(drafts))
 
 
-def advance(
-    chance: Chance,
-    verify: Verify,
-    progress: Progress,
-    draft: Model,
-    *,
-    drafts: int,
-    length: int,
-    drafter: Drafter = independent_drafts,
-) -> Progress:
-    """Run one iteration: draft, verify, emit."""
-    here = after(draft, progress.emitted)
-    step = verify(chance, progress.target, here, drafter(chance, here, drafts, length))
+def verification_law(
+    verify: Verify, target: Model, draft: Model, *, drafts: int, length: int, drafter: Drafter = independent_drafts
+) -> dict[Step, Fraction]:
+    """The exact law of one step: every set of drafts once, and every run of the verifier on it."""
+    steps: dict[Step, Fraction] = {}
+    for paths, mass in law(lambda chance: drafter(chance, draft, drafts, length)).items():
+        for step, share in law(lambda chance, paths=paths: verify(chance, target, draft, paths)).items():
+            steps[step] = steps.get(step, Fraction(0)) + mass * share
+    return steps
+
+
+def emitted(progress: Progress, step: Step) -> Progress:
+    """Where the loop stands after a step."""
     return Progress(progress.emitted + step.tokens, after(step.target, step.tokens))
 
 
@@ -75,7 +75,8 @@ def decode(
     """Emit ``tokens`` tokens by speculative decoding (a longer last block is cut)."""
     progress = Progress((), target)
     while len(progress.emitted) < tokens:
-        progress = advance(chance, verify, progress, draft, drafts=drafts, length=length, drafter=drafter)
+        here = after(draft, progress.emitted)
+        progress = emitted(progress, verify(chance, progress.target, here, drafter(chance, here, drafts, length)))
     return progress.emitted[:tokens]
 
 
@@ -89,15 +90,13 @@ def decode_law(
     while pending:
         progress = min(pending, key=lambda state: len(state.emitted))
         mass = pending.pop(progress)
-
-        def iteration(chance: Chance, progress: Progress = progress) -> Progress:
-            reached = advance(chance, verify, progress, draft, drafts=drafts, length=length, drafter=drafter)
-            done = len(reached.emitted) >= tokens
-            return Progress(reached.emitted[:tokens], target) if done else reached
-
-        for reached, share in law(iteration).items():
-            if len(reached.emitted) == tokens:
-                finished[reached.emitted] = finished.get(reached.emitted, Fraction(0)) + mass * share
+        here = after(draft, progress.emitted)
+        steps = verification_law(verify, progress.target, here, drafts=drafts, length=length, drafter=drafter)
+        for step, share in steps.items():
+            reached = emitted(progress, step)
+            text = reached.emitted[:tokens]
+            if len(text) == tokens:
+                finished[text] = finished.get(text, Fraction(0)) + mass * share
             else:
                 pending[reached] = pending.get(reached, Fraction(0)) + mass * share
     return finished
