@@ -1,0 +1,32 @@
+"""Uniforms for a batch, from whatever the caller gave: a generator, one seed a request, or the uniforms themselves."""
+
+import torch
+from torch import Tensor
+
+from specproof.fast.batch import Randomness
+
+
+def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -> Tensor:
+    """Return float64 uniforms in [0, 1) of shape [batch, count]; no two rows share a stream.
+
+    Raises ``ValueError`` when given uniforms or seeds do not fit the batch.
+    """
+    if isinstance(source, Tensor):
+        if source.shape != (batch, count):
+            raise ValueError(f"uniforms must be [B, n] = {(batch, count)}, got {tuple(source.shape)}")
+        return source.to(device=device, dtype=torch.float64)
+    if source is None or isinstance(source, torch.Generator):
+        return torch.rand(batch, count, dtype=torch.float64, device=device, generator=source)
+    if len(source) != batch:
+        raise ValueError(f"one seed a request: {batch} requests, got {len(source)} seeds")
+    rows = [torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) for seed in source]
+    return torch.stack(rows).to(device)
+
+
+def draw(weights: Tensor, uniform: Tensor) -> Tensor:
+    """Draw one index a row by inverse distribution function: ``weights`` [B, V], ``uniform`` [B]; never a zero weight."""
+    cumulative = weights.double().cumsum(-1)  # [B, V]
+    index = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True).squeeze(-1)
+    # Rounding can push the search beyond the last token that has weight; nothing beyond it may be returned.
+    last = weights.shape[-1] - 1 - (weights > 0).flip(-1).to(torch.int8).argmax(-1)
+    return torch.minimum(index, last)

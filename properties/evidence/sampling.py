@@ -1,0 +1,124 @@
+"""Draw texts with a subject and count them: drafts from the draft model, the subject's own randomness, nothing scripted."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from specproof.fast.batch import Drafts
+from specproof.fast.randomness import draw
+from specproof.properties.cases import Case
+from specproof.properties.evidence.calls import MalformedOutcome, batch_of, call, violations
+from specproof.properties.subject import Subject
+
+CHUNK = 8192
+
+
+@dataclass
+class Counts:
+    """What was counted: texts by code (base V, first token first), first-step acceptances, and contract violations."""
+
+    text: NDArray[np.int64]
+    accepted: NDArray[np.int64]
+    violation: str | None = None
+    draws: int = 0
+
+
+def sample_texts(subject: Subject, case: Case, draws: int, seed: int) -> Iterator[Counts]:
+    """Draw ``draws`` texts and yield the running counts after every chunk; stops at a contract violation.
+
+    Raises ``Undecided`` where the subject raises. The global generator is seeded and put back.
+    """
+    total = Counts(np.zeros(case.vocabulary**case.horizon, dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
+    own = torch.Generator().manual_seed(seed)
+    theirs = torch.Generator().manual_seed(seed + 1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + 2)
+        while total.draws < draws and total.violation is None:
+            rows = min(CHUNK, max(256, total.draws), draws - total.draws)  # small first: slow subjects report soon
+            try:
+                text, accepted = _chunk(subject, case, rows, own, theirs)
+            except MalformedOutcome as error:
+                total.violation = str(error)
+                yield total
+                return
+            total.text += np.bincount(text.numpy(), minlength=len(total.text))
+            total.accepted += np.bincount(accepted.numpy(), minlength=len(total.accepted))
+            total.draws += rows
+            yield total
+
+
+def _chunk(
+    subject: Subject, case: Case, rows: int, own: torch.Generator, theirs: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Codes of ``rows`` texts, and how many drafts the first step of each accepted."""
+    text = torch.full((rows, case.horizon), -1)
+    written = torch.zeros(rows, dtype=torch.int64)
+    nodes = torch.zeros(rows, dtype=torch.int64)
+    first: Tensor | None = None
+    carry: Any = None
+    while first is None or (case.iterated and bool((written < case.horizon).any())):
+        # A subject that carries state keeps its rows; finished ones are fed the first text again and ignored.
+        active = torch.arange(rows) if carry is not None else (written < case.horizon).nonzero().flatten()
+        here = torch.where(written < case.horizon, nodes, 0)[active]
+        tokens, accepted, carry = _verify(subject, batch_of(case, here, _drafts(case, here, own)), theirs, carry)
+        first = accepted if first is None else first
+        for i in range(case.length + 1):
+            writing = (i <= accepted) & (written[active] < case.horizon)
+            at = active[writing]
+            text[at, written[at]] = tokens[writing, i]
+            nodes[at] = case.vocabulary * nodes[at] + 1 + tokens[writing, i]
+            written[at] += 1
+    while bool((written < case.horizon).any()):  # one block: what it did not emit is completed with the target
+        at = (written < case.horizon).nonzero().flatten()
+        token = draw(case.tables[0][nodes[at]], _uniform(len(at), own))
+        text[at, written[at]] = token
+        nodes[at] = case.vocabulary * nodes[at] + 1 + token
+        written[at] += 1
+    weights = case.vocabulary ** torch.arange(case.horizon - 1, -1, -1)
+    return (text * weights).sum(-1), first
+
+
+def _uniform(count: int, generator: torch.Generator) -> Tensor:
+    return torch.rand(count, dtype=torch.float64, generator=generator)
+
+
+def _drafts(case: Case, nodes: Tensor, generator: torch.Generator) -> Tensor:
+    """Independent drafts [B, K, L] after the texts at ``nodes``."""
+    at = nodes.repeat_interleave(case.drafts)
+    columns = []
+    for _ in range(case.length):
+        columns.append(draw(case.tables[1][at], _uniform(len(at), generator)))
+        at = case.vocabulary * at + 1 + columns[-1]
+    return torch.stack(columns, dim=-1).reshape(len(nodes), case.drafts, case.length)
+
+
+def _verify(subject: Subject, drafts: Drafts, generator: torch.Generator, carry: Any) -> tuple[Tensor, Tensor, Any]:
+    """Call the subject on a batch, or row by row where it takes one request only."""
+    if "batch" in subject.capabilities:
+        outcome = call(subject, drafts, generator, carry)
+        _check(drafts, outcome)
+        return outcome.tokens, outcome.accepted, outcome.carry
+    parts = []
+    for b in range(drafts.batch):
+        row = slice(b, b + 1)
+        one = Drafts(drafts.tokens[row], drafts.draft_probs[row], drafts.target_probs[row])
+        outcome = call(subject, one, generator, None if carry is None else carry[b])
+        _check(one, outcome)
+        parts.append(outcome)
+    carries = [outcome.carry for outcome in parts]
+    return (
+        torch.cat([outcome.tokens for outcome in parts]),
+        torch.cat([outcome.accepted for outcome in parts]),
+        None if all(kept is None for kept in carries) else carries,
+    )
+
+
+def _check(drafts: Drafts, outcome: Any) -> None:
+    for mask, reason in violations(drafts, outcome):
+        if bool(mask.any()):
+            raise MalformedOutcome(reason)

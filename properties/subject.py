@@ -1,0 +1,65 @@
+"""What is being certified, whatever its origin, in the one form that the evidence understands."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from specproof.fast.batch import CAPABILITIES, Drafting, Verifier
+from specproof.reference.names import nearest
+from specproof.reference.verifiers import Rule, rule
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A named verifier (any torch code behind the contract of ``fast.batch``) or rule (a program over ``Chance``).
+
+    ``declared`` is the reference rule whose acceptance the subject promises; ``unavailable`` says why it cannot be run.
+    """
+
+    name: str
+    kind: Literal["verifier", "rule"]
+    version: str
+    verifier: Verifier | None = None
+    program: Rule | None = None
+    drafting: Drafting = Drafting()
+    capabilities: frozenset[str] = frozenset({"batch"})
+    declared: Rule | None = None
+    unavailable: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def subject_of_verifier(
+    verifier: Any, *, name: str, version: str = "unversioned", options: dict[str, Any] | None = None
+) -> Subject:
+    """Describe an object with a ``verify`` method by what it declares.
+
+    Raises ``TypeError`` without that method, ``ValueError`` for an unknown capability or declared rule.
+    """
+    if not callable(getattr(verifier, "verify", None)):
+        raise TypeError(
+            f"{name} has no verify(drafts, generator, carry=None) method; "
+            "wrap a plain function with specproof.from_function(function)"
+        )
+    capabilities = frozenset(getattr(verifier, "capabilities", {"batch"}))
+    for capability in capabilities:
+        if capability not in CAPABILITIES:
+            raise ValueError(nearest("capability", capability, CAPABILITIES))
+    declared = getattr(verifier, "rule", None)
+    return Subject(
+        name=name,
+        kind="verifier",
+        version=version,
+        verifier=verifier,
+        drafting=getattr(verifier, "drafting", Drafting()),
+        capabilities=capabilities,
+        declared=rule(declared, **getattr(verifier, "rule_options", {})) if declared else None,
+        options=options or {},
+    )
+
+
+def subject_of_rule(
+    given: Rule, *, name: str, version: str, drafts: int = 1, options: dict[str, Any] | None = None
+) -> Subject:
+    """Describe a reference rule, to be enumerated exactly."""
+    return Subject(
+        name=name, kind="rule", version=version, program=given, drafting=Drafting(drafts), options=options or {}
+    )

@@ -1,0 +1,147 @@
+"""The command line: ``specproof certify``, ``specproof subjects``. Data goes to stdout, progress to stderr.
+
+Exit codes: 0 certified, 1 refuted, 2 undecided, 64 usage error, 70 crash of specproof itself.
+"""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, get_args
+
+import click
+import torch
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from specproof.certificate import Certificate
+from specproof.certification import certify as run_certification
+from specproof.properties.subject import Subject
+from specproof.properties.suite import EvidenceChoice
+from specproof.properties.verdict import Verdict, merged
+from specproof.reference.names import nearest
+from specproof.report import print_report
+from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
+
+EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
+USAGE, CRASH = 64, 70
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def front_door() -> None:
+    """Certify that a speculative-decoding verifier keeps the target's law, or say how far it is off."""
+
+
+@app.command()
+def certify(
+    subjects: Annotated[list[str], typer.Argument(metavar="SUBJECT...", help="See `specproof subjects`.")],
+    evidence: Annotated[str, typer.Option(help=f"One of {', '.join(get_args(EvidenceChoice))}.")] = "quick",
+    seconds: Annotated[float | None, typer.Option(help="Limit on sampling; what it cuts short is UNDECIDED.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    seed: Annotated[int, typer.Option(help="Seed of the run; recorded in the certificate.")] = 0,
+    option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the subject.")] = None,
+    json: Annotated[str | None, typer.Option(help="Write the certificate here; - for stdout.")] = None,
+) -> None:
+    """Certify one or more subjects."""
+    _check_arguments(evidence, seconds, device, json, len(subjects))
+    try:
+        options = parse_options(option or [])
+        resolved = [resolve(subject, options) for subject in subjects]
+    except UnknownSubject as error:
+        raise click.UsageError(str(error)) from error
+    # Two threads make calls on small tensors many times slower than one.
+    torch.set_num_threads(1)
+    certificates = [_certify_one(subject, evidence, seed, seconds) for subject in resolved]
+    report = Console(stderr=json == "-", highlight=False)
+    for certificate in certificates:
+        print_report(certificate, report)
+        if json == "-":
+            print(certificate.to_json())
+        elif json is not None:
+            _write(Path(json), certificate, several=len(certificates) > 1)
+    raise typer.Exit(EXIT[merged([certificate.verdict for certificate in certificates])])
+
+
+def _check_arguments(evidence: str, seconds: float | None, device: str, json: str | None, subjects: int) -> None:
+    if evidence not in get_args(EvidenceChoice):
+        raise click.UsageError(nearest("kind of evidence", evidence, get_args(EvidenceChoice)))
+    if seconds is not None and not seconds > 0:
+        raise click.UsageError(f"--seconds must be positive, got {seconds}")
+    if device != "cpu":
+        allowed = ["cpu", "cuda"]
+        if device not in allowed:
+            raise click.UsageError(nearest("device", device, allowed))
+        if not torch.cuda.is_available():
+            raise click.UsageError("--device cuda: this machine has no CUDA device")
+        raise click.UsageError("--device cuda: no evidence runs on a CUDA device yet; use cpu")
+    if json == "-" and subjects > 1:
+        raise click.UsageError(f"--json - takes one subject, got {subjects}")
+
+
+def _certify_one(subject: Subject, evidence: str, seed: int, seconds: float | None) -> Certificate:
+    columns = (TextColumn("{task.fields[subject]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as progress:
+        task = progress.add_task("", subject=subject.name, total=None)
+
+        def show(done: int, planned: int, check: str) -> None:
+            progress.update(task, completed=done, total=planned, description=check.replace("[", "\\["))
+
+        return run_certification(subject, evidence=evidence, seed=seed, seconds=seconds, on_event=show)  # type: ignore[arg-type]
+
+
+def _write(path: Path, certificate: Certificate, *, several: bool) -> None:
+    """Write one certificate; several go to files of their own beside the given name."""
+    if several:
+        name = certificate.subject.name.replace(":", "-").replace("/", "-")
+        path = path.with_name(f"{path.stem}-{name}{path.suffix or '.json'}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(certificate.to_json() + "\n")
+    partial.replace(path)  # a reader never sees half a certificate
+    Console(stderr=True, highlight=False).print(f"certificate: {path}")
+
+
+@app.command()
+def subjects() -> None:
+    """List everything that can be certified by name."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("subject", "version", "what it is"):
+        table.add_column(column, overflow="fold")
+    for row in catalogue():
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    print(__version__)
+
+
+def main() -> None:
+    """Run the command line and exit with one of the documented codes."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        code = app(standalone_mode=False)
+    except click.UsageError as error:
+        print(f"specproof: {error.format_message()}", file=sys.stderr)
+        sys.exit(USAGE)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        print("specproof: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except Exception:  # noqa: BLE001 - the last resort: a crash has an exit code of its own
+        traceback.print_exc()
+        print("specproof: this is a fault of specproof, not of the subject; please report it", file=sys.stderr)
+        sys.exit(CRASH)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

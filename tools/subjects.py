@@ -1,0 +1,153 @@
+"""From what a person types to a subject: ``fast:standard``, ``reference:block``, ``mutant:NAME``, ``transformers``, ``module:object``."""
+
+import importlib
+import inspect
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from specproof.fast.from_function import from_function
+from specproof.fast.verifiers import VERIFIERS
+from specproof.integration.adapters import ADAPTERS, adapter
+from specproof.integration.adapters.unavailable import Unavailable
+from specproof.properties.mutants import MUTANTS, mutant
+from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
+from specproof.reference.names import nearest
+from specproof.reference.verifiers import rule, rule_names
+
+__version__ = metadata.version("specproof")
+
+
+class UnknownSubject(ValueError):
+    """A subject that cannot be named, imported or made; the message says what is allowed."""
+
+
+def parse_options(pairs: list[str]) -> dict[str, Any]:
+    """Read ``key=value`` pairs: integers, decimals, true, false and none become what they look like.
+
+    Raises ``UnknownSubject`` for a pair without a key, or a key that is given twice.
+    """
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator or not key.isidentifier():
+            raise UnknownSubject(f"an option is written key=value, got {pair!r}")
+        if key in options:
+            raise UnknownSubject(f"option {key!r} is given twice")
+        options[key] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
+    """Return the subject that a name stands for. Raises ``UnknownSubject``; nothing of the subject is run."""
+    given = options or {}
+    family, separator, name = text.partition(":")
+    try:
+        if not separator:
+            return _third_party(text, given)
+        if family == "fast":
+            _take_no(given, text)
+            if name not in VERIFIERS:
+                raise UnknownSubject(nearest("fast verifier", name, VERIFIERS))
+            return subject_of_verifier(VERIFIERS[name], name=text, version=__version__)
+        if family == "reference":
+            return _reference(name, given)
+        if family == "mutant":
+            _take_no(given, text)
+            return mutant(name)
+        return _imported(family, name, given)
+    except (TypeError, ValueError) as error:
+        raise UnknownSubject(str(error)) from error
+
+
+def _take_no(options: dict[str, Any], subject: str) -> None:
+    if options:
+        raise UnknownSubject(nearest(f"option of {subject}", next(iter(options)), []))
+
+
+def _reference(name: str, options: dict[str, Any]) -> Subject:
+    own = dict(options)
+    drafts = own.pop("drafts", None)
+    given = rule(name, **own)
+    if drafts is None:
+        drafts = 1 if given.paths in (None, 1) else given.paths
+    if not isinstance(drafts, int) or drafts < 1 or given.paths not in (None, drafts):
+        raise UnknownSubject(f"reference:{name} verifies {given.paths or 'one or more'} draft(s), got drafts={drafts}")
+    return subject_of_rule(given, name=f"reference:{name}", version=__version__, drafts=drafts, options=options)
+
+
+def _third_party(name: str, options: dict[str, Any]) -> Subject:
+    if name not in ADAPTERS:
+        known = [*ADAPTERS, *(f"fast:{fast}" for fast in VERIFIERS), *(f"reference:{ours}" for ours in rule_names())]
+        raise UnknownSubject(nearest("subject", name, [*known, "mutant:NAME", "module:object"]))
+    module = adapter(name)
+    try:
+        return subject_of_verifier(module.load(**options), name=name, version=module.version(), options=options)
+    except Unavailable as reason:
+        return Subject(name, "verifier", "unknown", unavailable=str(reason), options=options)
+
+
+def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
+    """An object of the caller's own: a verifier, a class or factory of one when options are given, or a plain function."""
+    where = str(Path.cwd())
+    if where not in sys.path:  # like ``python -m``: the caller's own file is next to them
+        sys.path.insert(0, where)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UnknownSubject(f"cannot import module {module_name!r}: {error}") from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            names = [name for name in vars(found) if not name.startswith("_")]
+            raise UnknownSubject(nearest(f"object of module {module_name}", part, names))
+        found = getattr(found, part)
+    title = f"{module_name}:{path}"
+    if inspect.isclass(found) or (options and callable(found)):
+        allowed = inspect.signature(found).parameters
+        for option in options:
+            if option not in allowed:
+                raise UnknownSubject(nearest(f"option of {title}", option, allowed))
+        found = found(**options)
+    return describe(found, name=title, options=options)
+
+
+def describe(found: Any, *, name: str | None = None, options: dict[str, Any] | None = None) -> Subject:
+    """Return a subject for any object: a subject itself, a verifier, or a plain function (see ``from_function``)."""
+    if isinstance(found, Subject):
+        return found
+    title = name or getattr(found, "__name__", None) or type(found).__name__
+    if inspect.isfunction(found):
+        found = from_function(found)
+    version = str(getattr(found, "__version__", "unversioned"))
+    return subject_of_verifier(found, name=title, version=version, options=options)
+
+
+def catalogue() -> list[tuple[str, str, str]]:
+    """Every named subject: name, version or what is missing, and what it is."""
+    rows = []
+    for name, what in ADAPTERS.items():
+        try:
+            rows.append((name, adapter(name).version(), what))
+        except Unavailable as reason:
+            rows.append((name, "missing", f"{what} ({reason})"))
+    rows += [(f"fast:{name}", __version__, _first_line(module)) for name, module in VERIFIERS.items()]
+    rows += [(f"reference:{name}", __version__, "exact rule") for name in rule_names()]
+    rows += [(f"mutant:{name}", "1", given.fault) for name, given in MUTANTS.items()]
+    return [*rows, ("module:object", "", "your own: a verifier, or a function for specproof.from_function")]
+
+
+def _first_line(module: Any) -> str:
+    return (inspect.getdoc(module) or "").splitlines()[0].rstrip(".")
