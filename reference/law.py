@@ -11,6 +11,7 @@ from typing import TypeVar
 from specproof.reference.chance import Chance, checked_probability, checked_total
 
 Outcome = TypeVar("Outcome", bound=Hashable)
+Image = TypeVar("Image", bound=Hashable)
 Law = dict[Outcome, Fraction]
 
 
@@ -64,10 +65,10 @@ def total_variation(first: Mapping[Outcome, Fraction], second: Mapping[Outcome, 
     return sum((abs(first.get(o, zero) - second.get(o, zero)) for o in first.keys() | second.keys()), start=zero) / 2
 
 
-def mapped(given: Mapping[Outcome, Fraction], image: Callable[[Outcome], Hashable]) -> dict:
+def mapped(given: Mapping[Outcome, Fraction], image: Callable[[Outcome], Image]) -> dict[Image, Fraction]:
     """The law of ``image(outcome)``: a marginal, or any other function of the outcome."""
-    result: dict = {}
+    result: dict[Image, Fraction] = {}
     for outcome, probability in given.items():
         key = image(outcome)
-        result[key] = result.get(key, 0) + probability
+        result[key] = result.get(key, Fraction(0)) + probability
     return result

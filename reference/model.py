@@ -26,6 +26,10 @@ class Model(Protocol):
         """Return the V conditional probabilities of the next token after ``prefix``."""
         ...
 
+    def __hash__(self) -> int:
+        """A model is part of a state and of a cache's key: equal models answer alike."""
+        ...
+
 
 class TableModel:
     """A model given by one row for every prefix up to some depth. Immutable; compared by identity."""

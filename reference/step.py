@@ -56,9 +56,13 @@ def verification_law(
     verify: Verify, target: Model, draft: Model, *, drafts: int, length: int, drafter: Drafter = independent_drafts
 ) -> dict[Step, Fraction]:
     """The exact law of one step: every set of drafts once, and every run of the verifier on it."""
+
+    def verified(paths: tuple[Prefix, ...]) -> dict[Step, Fraction]:
+        return law(lambda chance: verify(chance, target, draft, paths))
+
     steps: dict[Step, Fraction] = {}
     for paths, mass in law(lambda chance: drafter(chance, draft, drafts, length)).items():
-        for step, share in law(lambda chance, paths=paths: verify(chance, target, draft, paths)).items():
+        for step, share in verified(paths).items():
             steps[step] = steps.get(step, Fraction(0)) + mass * share
     return steps
 

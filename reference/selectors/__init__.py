@@ -14,6 +14,7 @@ from specproof.reference.chance import Chance
 from specproof.reference.model import Model, Prefix
 from specproof.reference.names import nearest
 from specproof.reference.selectors import best_ratio, first, kill_race, race, scan
+from specproof.reference.selectors.tables import table_of
 
 Selection = tuple[Prefix, Model]
 Select = Callable[[Chance, Model, Model, tuple[Prefix, ...]], Selection]
@@ -41,9 +42,11 @@ def selector_options(name: str) -> list[str]:
 
 
 def selector(name: str, **options: Any) -> Select:
-    """Return the named selector with its options fixed. Raises ``ValueError`` for an unknown name or option."""
+    """Return the named selector with its options fixed. Raises ``ValueError`` for an unknown name, option or table."""
     allowed = selector_options(name)
     for option in options:
         if option not in allowed:
             raise ValueError(nearest(f"option of selector {name}", option, allowed))
+    if "table" in options:  # an unknown name fails here rather than in the first run
+        options["table"] = table_of(options["table"])
     return partial(_SELECTORS[name], **options) if options else _SELECTORS[name]

@@ -5,8 +5,8 @@ from specproof.reference.model import Model, Prefix
 
 
 def select(
-    chance: Chance,
-    target: Model,
+    chance: Chance,  # noqa: ARG001
+    target: Model,  # noqa: ARG001
     draft: Model,
     drafts: tuple[Prefix, ...],
 ) -> tuple[Prefix, Model]:

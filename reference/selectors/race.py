@@ -13,10 +13,9 @@ from itertools import pairwise
 
 from specproof.reference.chance import Chance
 from specproof.reference.model import Model, Prefix, Row, children
-from specproof.reference.names import nearest
 from specproof.reference.rows import normalised
 from specproof.reference.selectors.scores import Profile, held, thin, uniform_edges, win_shares, winning
-from specproof.reference.selectors.tables import TABLES, Node, Table
+from specproof.reference.selectors.tables import Node, Table, table_of
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,6 @@ def select(
     cells: int = 4,
 ) -> tuple[Prefix, Model]:
     """Return the winner and the model of its law. Raises ``ValueError`` for an unknown table or wrong sums."""
-    if isinstance(table, str) and table not in TABLES:
-        raise ValueError(nearest("table", table, TABLES))
-    dealt = TABLES[table] if isinstance(table, str) else table
-    race = Race(target, draft, len(drafts), len(drafts[0]), dealt, cells)
+    race = Race(target, draft, len(drafts), len(drafts[0]), table_of(table), cells)
     shares = win_shares(tuple(profile(race, path) for path in drafts))
     return drafts[chance.choose(shares)], race

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from specproof.reference.model import Row
+from specproof.reference.names import nearest
 from specproof.reference.rows import residual
 from specproof.reference.selectors.scores import Profile, rate
 
@@ -84,7 +85,7 @@ def dealt(node: Node, weigh: Weigh, *, capped: bool) -> list[TableRow]:
 
 def proportional(node: Node) -> list[TableRow]:
     """Weigh by the target. The winner starts with z with probability at least f(z) of the cells, at every prefix."""
-    return dealt(node, lambda left, need: node.target, capped=False)
+    return dealt(node, lambda left, need: node.target, capped=False)  # noqa: ARG005
 
 
 def balanced(node: Node) -> list[TableRow]:
@@ -101,3 +102,12 @@ def balanced(node: Node) -> list[TableRow]:
 
 
 TABLES: dict[str, Table] = {"proportional": proportional, "balanced": balanced}
+
+
+def table_of(given: str | Table) -> Table:
+    """Return the table of that name, or the callable as given. Raises ``ValueError`` for an unknown name."""
+    if not isinstance(given, str):
+        return given
+    if given not in TABLES:
+        raise ValueError(nearest("table", given, TABLES))
+    return TABLES[given]

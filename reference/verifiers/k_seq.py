@@ -46,7 +46,8 @@ def verify(
     chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...], *, rho: Fraction | int | str | None = None
 ) -> Step:
     """Verify any number of independent paths. Raises ``ValueError`` for a rho that some node does not allow."""
-    surviving, prefix = drafts, ()
+    surviving = drafts
+    prefix: Prefix = ()
     while len(prefix) < len(drafts[0]):
         target_row, draft_row = tuple(target.probabilities(prefix)), tuple(draft.probabilities(prefix))
         discount = best_rho(target_row, draft_row, len(surviving)) if rho is None else Fraction(rho)

@@ -14,7 +14,8 @@ from specproof.reference.step import Step
 
 def verify(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:
     """Verify any number of independent paths of equal length drawn from ``draft``."""
-    surviving, prefix = drafts, ()
+    surviving = drafts
+    prefix: Prefix = ()
     while len(prefix) < len(drafts[0]):
         owed, draft_row = tuple(target.probabilities(prefix)), draft.probabilities(prefix)
         for path in surviving:

@@ -10,7 +10,7 @@ from specproof.reference.model import Model, Prefix
 from specproof.reference.step import Step
 
 
-def verify(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:
+def verify(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:  # noqa: ARG001
     """Verify any number of paths of equal length, however they were drawn."""
     prefix: Prefix = ()
     while True:

@@ -25,7 +25,7 @@ def threshold(target_row: Sequence[Fraction], epsilon: Fraction, delta: Fraction
 def verify(
     chance: Chance,
     target: Model,
-    draft: Model,
+    draft: Model,  # noqa: ARG001
     drafts: tuple[Prefix, ...],
     *,
     epsilon: Fraction | int | str = "9/100",
