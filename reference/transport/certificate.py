@@ -101,15 +101,17 @@ def certify(problem: Problem, columns: Iterable[int]) -> Certificate:
 def complete(plan: dict[Pair, Fraction], problem: Problem) -> None:
     """Add what the plan leaves over, row by row, whatever it gains: a plan must move everything."""
     supply, demand = left_over(plan, problem)
-    c = 0
-    for r, mass in enumerate(supply):
-        while mass:
-            moved = min(mass, demand[c])
-            if moved:
-                plan[r, c] = plan.get((r, c), Fraction(0)) + moved
-                mass, demand[c] = mass - moved, demand[c] - moved
-            if not demand[c]:
-                c += 1
+    r, c = 0, 0
+    while r < len(supply) and c < len(demand):
+        moved = min(supply[r], demand[c])
+        if moved:
+            plan[r, c] = plan.get((r, c), Fraction(0)) + moved
+            supply[r] -= moved
+            demand[c] -= moved
+        if supply[r]:
+            c += 1
+        else:
+            r += 1
 
 
 def check(problem: Problem, certificate: Certificate) -> None:

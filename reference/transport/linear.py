@@ -19,17 +19,20 @@ from specproof.reference.transport.token import support_law
 def float_potentials(problem: Problem) -> list[float]:
     """Column potentials of the LP in floats, the first one zero. Raises ``ArithmeticError`` when HiGHS fails."""
     height, width = len(problem.supply), len(problem.demand)
-    sums = vstack([kron(identity(height), np.ones((1, width))), kron(np.ones((1, height)), identity(width))])
+    sums = vstack([kron(identity(height), np.ones((1, width))), kron(np.ones((1, height)), identity(width))]).tocsr()
+    kept = [
+        *range(height),
+        *range(height + 1, height + width),
+    ]  # one sum follows from the others, in floats never quite
     answer = linprog(
         -np.array(problem.gain, dtype=float).ravel(),
-        A_eq=sums.tocsr(),
-        b_eq=np.array([float(mass) for mass in (*problem.supply, *problem.demand)]),
+        A_eq=sums[kept],
+        b_eq=np.array([float(mass) for mass in (*problem.supply, *problem.demand[1:])]),
         method="highs-ds",
     )
     if answer.status != 0:
         raise ArithmeticError(f"HiGHS found no optimum: {answer.message}")
-    columns = -answer.eqlin.marginals[height:]
-    return [float(value) for value in columns - columns[0]]
+    return [0.0, *(-float(value) for value in answer.eqlin.marginals[height:])]
 
 
 def solve(problem: Problem) -> Certificate:
