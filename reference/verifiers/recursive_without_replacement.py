@@ -36,7 +36,9 @@ def distinct_drafts(chance: Chance, draft: Model, drafts: int, length: int) -> t
 
 
 def verify(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:
-    """Verify paths from ``distinct_drafts``."""
+    """Verify paths from ``distinct_drafts``. Raises ``ValueError`` when two of them start with the same token."""
+    if len({path[0] for path in drafts}) < len(drafts):
+        raise ValueError(f"drafts without replacement start with distinct tokens, got {[path[0] for path in drafts]}")
     owed, draft_row = tuple(target.probabilities(())), tuple(draft.probabilities(()))
     for first, *rest in drafts:
         if chance.flip(min(Fraction(1), owed[first] / draft_row[first])):
