@@ -29,7 +29,9 @@ class Problem:
             raise ValueError(f"supply is {sum(self.supply)}, demand {sum(self.demand)}; they must be equal")
         if len(self.gain) != len(self.supply) or any(len(row) != len(self.demand) for row in self.gain):
             raise ValueError(f"gains must have {len(self.supply)} rows of {len(self.demand)} entries")
-        if any(entry < 0 for entries in (self.supply, self.demand, *self.gain) for entry in entries):
+        if any(mass < 0 for mass in (*self.supply, *self.demand)) or any(
+            entry < 0 for row in self.gain for entry in row
+        ):
             raise ValueError("supply, demand and gains must not be negative")
 
     @property
