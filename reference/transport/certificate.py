@@ -70,9 +70,7 @@ def row_potentials(problem: Problem, columns: Sequence[int]) -> tuple[int, ...]:
 
 def tight_flow(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> tuple[list[Pair], Flow]:
     """As much as can be moved along tight pairs, in units of ``1 / scale``. Node r is row r, then come the columns."""
-    pairs = [
-        (r, c) for r, u in enumerate(rows) for c, v in enumerate(columns) if u + v == problem.gain[r][c]
-    ]  # fmt: skip
+    pairs = [(r, c) for r, u in enumerate(rows) for c, v in enumerate(columns) if u + v == problem.gain[r][c]]
     height, scale = len(rows), problem.scale
     source = height + len(columns)
     supply, demand = ([int(mass * scale) for mass in masses] for masses in (problem.supply, problem.demand))
