@@ -1,0 +1,1 @@
+"""Real code under the certifier: third-party verifiers behind adapters, and models."""

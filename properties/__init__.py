@@ -1,0 +1,1 @@
+"""What must hold of a verifier, how it is decided, and the verifiers that must fail it."""

@@ -56,7 +56,7 @@ class Case:
     @cached_property
     def tables(self) -> tuple[Tensor, Tensor]:
         """Target and draft rows of every prefix as float32 [nodes, V]; the children of node n are V n + 1 + token."""
-        depth = self.horizon - 1 + self.length
+        depth = self.horizon - 1 + self.length if self.iterated else self.length
         return self._table(self.target, depth), self._table(self.draft, depth)
 
     def _table(self, model: Model, depth: int) -> Tensor:
@@ -77,9 +77,14 @@ class Case:
         return index
 
 
-def table(vocabulary: int, depth: int, row: "RowMaker") -> TableModel:
-    """A model with one row for every prefix of at most ``depth`` tokens."""
-    return TableModel({prefix: row(prefix) for prefix in prefixes(vocabulary, depth)})
+def table(vocabulary: int, depth: int, draw_row: "RowMaker") -> TableModel:
+    """A model with a row for every prefix of at most ``depth`` tokens, different from its parent's and its siblings'."""
+    rows: dict[Prefix, list[Fraction]] = {}
+    for prefix in prefixes(vocabulary, depth):
+        family = {prefix[:-1], *((*prefix[:-1], token) for token in range(vocabulary))} if prefix else set()
+        near = [rows[relative] for relative in family if relative in rows]
+        rows[prefix] = next((row for row in (draw_row() for _ in range(50)) if row not in near), draw_row())
+    return TableModel(rows)
 
 
 class RowMaker:
@@ -91,7 +96,8 @@ class RowMaker:
         self._most = most
         self._zeros = zeros
 
-    def __call__(self, prefix: Prefix) -> list[Fraction]:  # noqa: ARG002 - rows are drawn in the order of the prefixes
+    def __call__(self) -> list[Fraction]:
+        """Return the next row."""
         weights = [
             0 if self._random.random() < self._zeros else self._random.randint(1, self._most)
             for _ in range(self._vocabulary)
@@ -117,7 +123,7 @@ def generated(
     seed: int, zeros: float = 0.0, most: int = 6, tokens: int | None = None, drafts: int = 1, same: bool = False,
 ) -> Case:  # fmt: skip
     """A case with random rows at every prefix. ``same`` makes the draft equal to the target."""
-    depth = (length + 1 if tokens is None else tokens) - 1 + length
+    depth = length if tokens is None else tokens - 1 + length
     target = table(vocabulary, depth, RowMaker(2 * seed, vocabulary, most, zeros))
     draft = target if same else table(vocabulary, depth, RowMaker(2 * seed + 1, vocabulary, most, zeros))
     return Case(name, target, draft, length, purpose, drafts, tokens)

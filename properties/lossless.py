@@ -4,7 +4,9 @@ The first token alone is the claim that most existing tests check; it is judged 
 rows, a forgotten modified target) fail the joint law.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from specproof.reference.model import Prefix
 
 def first_token(observation: Observation) -> Finding:
     """Judge the law of the first emitted token."""
-    head = {text: mass for text, mass in mapped(observation.text, lambda text: text[:1]).items()}
+    head = mapped(observation.text, lambda text: text[:1])
     return _compare(observation, head, mapped(observation.case.target_law, lambda text: text[:1]))
 
 
@@ -27,9 +29,9 @@ def text(observation: Observation) -> Finding:
     return _compare(observation, observation.text, observation.case.target_law)
 
 
-def _compare(observation: Observation, seen: dict, wanted: dict[Prefix, Fraction]) -> Finding:
+def _compare(observation: Observation, seen: Mapping[Prefix, Any], wanted: Mapping[Prefix, Fraction]) -> Finding:
     exact = observation.kind == "exact"
-    expected = wanted if exact else {text: float(mass) for text, mass in wanted.items()}
+    expected: Mapping[Prefix, Any] = wanted if exact else {text: float(mass) for text, mass in wanted.items()}
     distance = total_variation(seen, expected)
     evidence = Evidence(
         observation.kind,

@@ -26,7 +26,7 @@ class TorchChance:
 
     def flip(self, probability: Any) -> bool:
         """Return True with the given probability."""
-        return self.uniform() < probability
+        return bool(self.uniform() < probability)
 
     def choose(self, weights: Sequence[Any]) -> int:
         """Return an index with probability proportional to its weight."""
@@ -64,7 +64,7 @@ class OneCoin(TorchChance):
         """Compare the block's only coin."""
         if self._coin is None:
             self._coin = self.uniform()
-        return self._coin < probability
+        return bool(self._coin < probability)
 
 
 class HandedRows:

@@ -20,7 +20,7 @@ class Subject:
     version: str
     verifier: Verifier | None = None
     program: Rule | None = None
-    drafting: Drafting = Drafting()
+    drafting: Drafting = field(default_factory=Drafting)
     capabilities: frozenset[str] = frozenset({"batch"})
     declared: Rule | None = None
     unavailable: str | None = None

@@ -1,5 +1,6 @@
 """The certificate: what was asked, what was run, and what follows. Written as JSON, read back by ``Certificate``."""
 
+import json
 import platform
 import subprocess
 from collections.abc import Iterable
@@ -91,13 +92,7 @@ class Certificate(BaseModel):
     def to_json(self) -> str:
         """The certificate as JSON text."""
         data = self.model_dump(mode="json")
-        return _dumps({"schema": data.pop("schema_"), **data})
-
-
-def _dumps(data: Any) -> str:
-    import json
-
-    return json.dumps(data, indent=1, allow_nan=True)
+        return json.dumps({"schema": data.pop("schema_"), **data}, indent=1)
 
 
 def assemble(subject: Subject, plan: Plan, planned: int, results: list[CheckResult], elapsed: float) -> Certificate:

@@ -1,0 +1,1 @@
+"""Evidence: exact, probed and sampled. Each kind says what it cannot see."""

@@ -38,7 +38,8 @@ class EProcess:
         parts = [self._mixture(counts)]
         if self._names:
             parts.append(logsumexp(self._portfolio(counts), axis=-1) - math.log(len(self._log_ratios)))
-        return logsumexp(np.stack(parts, axis=-1), axis=-1) - math.log(len(parts))
+        averaged: Floats = logsumexp(np.stack(parts, axis=-1), axis=-1) - math.log(len(parts))
+        return averaged
 
     def best_explanation(self, counts: NDArray[np.int64]) -> str | None:
         """Name of the fault whose full-strength law explains the counts best, better than the mixture and any dilution."""
@@ -56,7 +57,9 @@ class EProcess:
         cells = gammaln(self._scaled + counts[..., None, :]) - gammaln(self._scaled)  # [..., concentrations, cells]
         whole = gammaln(CONCENTRATIONS) - gammaln(CONCENTRATIONS + total)
         null = (counts * np.log(self._law)).sum(-1)[..., None]
-        return logsumexp(whole + cells.sum(-1) - null, axis=-1) - math.log(len(CONCENTRATIONS))
+        mixed: Floats = logsumexp(whole + cells.sum(-1) - null, axis=-1) - math.log(len(CONCENTRATIONS))
+        return mixed
 
     def _portfolio(self, counts: NDArray[np.int64]) -> Floats:
-        return counts @ self._log_ratios.T  # [..., faults x strengths]
+        likelihood: Floats = counts @ self._log_ratios.T  # [..., faults x strengths]
+        return likelihood

@@ -1,8 +1,8 @@
 """Exact evidence: a subject written over ``Chance`` is enumerated, and its laws come out as fractions."""
 
 from specproof.properties.cases import Case
-from specproof.properties.evidence.calls import Emitted
-from specproof.properties.evidence.observation import Observation
+from specproof.properties.evidence.calls import Emitted, Returned
+from specproof.properties.evidence.observation import Mass, Observation
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 from specproof.reference.exact import check_instance, completed, step_law
@@ -24,5 +24,5 @@ def observe_exactly(subject: Subject, case: Case) -> Observation:
         text = completed(steps, case.horizon)
     except Exception as error:
         raise Undecided(f"the rule raised {type(error).__name__}: {error}") from error
-    emitted = mapped(steps, lambda step: Emitted(len(step.accepted), step.tokens))
+    emitted: dict[Returned, Mass] = mapped(steps, lambda step: Emitted(len(step.accepted), step.tokens))
     return Observation(case, "exact", emitted, text, 0)

@@ -42,7 +42,7 @@ class NotRowwise(Exception):
     """A draw inside a batch cannot be attributed to its requests: the subject must be called one request at a time."""
 
 
-class Interception(TorchDispatchMode):
+class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """While active, answers the torch draws of one call on ``len(quantiles)`` requests.
 
     ``quantiles`` is [rows, atoms]. With one row every draw belongs to it; with more, the leading dimension of each draw
@@ -50,7 +50,7 @@ class Interception(TorchDispatchMode):
     """
 
     def __init__(self, quantiles: NDArray[np.float64]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._quantiles = quantiles
         self._rows = len(quantiles)
         self._cursor = 0
@@ -101,13 +101,13 @@ class Interception(TorchDispatchMode):
             raise ValueError("a categorical draw needs weights that are finite, not negative and not all zero")
         shares = weights / weights.sum(-1, keepdims=True)
         quantiles = self.next_quantiles(shares.shape[1])
-        chosen = _inverse(shares, quantiles)
+        chosen: NDArray[np.int64] = _inverse(shares, quantiles)
         for row, atoms in enumerate(self.atoms):
             atoms.extend(Choice(tuple(entry)) for entry in shares[row].tolist())
         return chosen
 
 
-def _inverse(shares: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.int64]:
+def _inverse(shares: NDArray[np.float64], quantiles: NDArray[np.float64]) -> Any:
     """Index of each quantile under its row's distribution; never one without weight."""
     cumulative = shares.cumsum(-1)
     index = (cumulative <= quantiles[..., None]).sum(-1)
@@ -126,14 +126,14 @@ def _rand_like(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
 
 
 def _uniform(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
-    out = given["self"]
+    out: Tensor = given["self"]
     low, high = given.get("from", 0.0), given.get("to", 1.0)
     values = mode.uniform_like(out.shape, out.dtype, out.device) * (high - low) + low
     return out.copy_(values) if func._schema.is_mutable else values
 
 
 def _bernoulli(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
-    out = given["self"]
+    out: Tensor = given["self"]
     probability = given.get("p")
     if probability is None:
         probability = out

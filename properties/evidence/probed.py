@@ -6,13 +6,14 @@ are followed once for each value with their weights read off, and the law is the
 
 LIMITS. A change of behaviour is only searched between points that already behave differently, under a few fillings of
 the later draws; two changes that hide each other are missed. Spot checks at random quantiles guard this: every one must
-land where the cells predict. One that does not is turned into a new filling and the cells are refined; if that does not
-end, the verdict is UNDECIDED. A subject that draws outside torch is UNDECIDED too, because its runs do not repeat.
+land where the cells predict. One that does not is added to the fillings and points that are tried, and the cells are
+refined; if that does not end, the verdict is UNDECIDED. A subject that draws outside torch is UNDECIDED too, because its runs do not repeat.
 """
 
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,16 @@ Asking = Generator[list[Tape], list[Run], Any]
 
 @dataclass
 class Node:
-    """A partly answered run. ``edges`` are the upper ends of the children's cells on the axis of the next atom."""
+    """A partly answered run. ``edges`` are the upper ends of the children's cells on the axis of the next atom.
+
+    ``fills`` and ``points`` are what to try for the later atoms and for the next one; spot checks add to both.
+    """
 
     root: int
     start: tuple[float, ...]
     mass: float
     fills: list[tuple[float, ...]]
+    points: list[float] = field(default_factory=list)
     edges: list[float] = field(default_factory=list)
     children: list["Node"] = field(default_factory=list)
     result: Any = None
@@ -113,8 +118,8 @@ def grow(ask: Ask, nodes: list[Node], settings: Settings) -> None:
 
 def together(ask: Ask, workers: list[Asking]) -> None:
     """Run generators that ask for runs in lockstep, so that each round is one batch of questions."""
-    waiting = [(worker, next(worker, None)) for worker in workers]
-    while waiting := [(worker, tapes) for worker, tapes in waiting if tapes is not None]:
+    waiting = [(worker, next(worker)) for worker in workers]
+    while waiting:
         answers = iter(ask([tape for _, tapes in waiting for tape in tapes]))
         advanced = []
         for worker, tapes in waiting:
@@ -171,14 +176,15 @@ def _changes(node: Node, atom: Uniform, settings: Settings) -> Asking:
         return [run.behaviour(position + 1) for run in runs]
 
     def observe(points: list[int]) -> Asking:
-        new = [point for point in points if point not in seen]
+        new = [point for point in dict.fromkeys(points) if point not in seen]
         found = yield from behaviours(new, node.fills)
         for i, point in enumerate(new):
             seen[point] = found[i * len(node.fills) : (i + 1) * len(node.fills)]
 
     yield from observe([round(i * (size - 1) / (settings.grid - 1)) for i in range(settings.grid)])
+    yield from observe([int(point * size) for point in node.points])
     points = sorted(seen)
-    open_intervals = list(zip(points, points[1:], strict=False))
+    open_intervals = list(pairwise(points))
     edges = [1.0]
     while open_intervals:
         low, high = open_intervals.pop()
@@ -239,5 +245,6 @@ def spot_check(ask: Ask, trees: list[Node], settings: Settings, rng: np.random.G
             raise Undecided("the same draws led to different results: the subject has randomness the probe cannot see")
         node = chain[changes[0] - 1]
         node.fills.append(tape.fill)
+        node.points += [tape.fill[(changes[0] - 1) % len(tape.fill)], chain[changes[0]].start[-1]]
         contradicted[id(trees[tape.root])] = node
     return list(contradicted.values())
