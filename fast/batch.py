@@ -44,11 +44,12 @@ class Drafts:
     """One batch of verification requests.
 
     ``draft_probs[b, k, i]`` is the law that ``tokens[b, k, i]`` was drawn from; ``target_probs[b, k, i]`` is the target's
-    law after the first ``i`` tokens of draft ``k``. ``lengths`` limits each request to its first tokens.
+    law after the first ``i`` tokens of draft ``k``. ``draft_probs=None`` means one-hot drafts: every drafted token had
+    probability one. ``lengths`` limits each request to its first tokens; what lies behind them is never read.
     """
 
     tokens: Tensor  # [B, K, L] int64
-    draft_probs: Tensor  # [B, K, L, V]
+    draft_probs: Tensor | None  # [B, K, L, V]
     target_probs: Tensor  # [B, K, L+1, V]
     lengths: Tensor | None = None  # [B] int64
 
@@ -72,6 +73,22 @@ class Drafts:
         """Number of tokens, V."""
         return self.target_probs.shape[-1]
 
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors live."""
+        return self.tokens.device
+
+    def draft_rows(self) -> Tensor:
+        """Return ``draft_probs``, written out as one-hot rows where there are none."""
+        if self.draft_probs is not None:
+            return self.draft_probs
+        rows = self.target_probs.new_zeros((*self.tokens.shape, self.vocabulary))
+        return rows.scatter_(-1, self.tokens.clamp(0, self.vocabulary - 1)[..., None], 1.0)
+
+    def each_length(self) -> Tensor:
+        """Return the drafted tokens of every request, [B]."""
+        return self.lengths if self.lengths is not None else self.tokens.new_full((self.batch,), self.length)
+
     def check(self) -> "Drafts":
         """Return self; raise ``ValueError`` or ``TypeError`` naming the first field that breaks the contract."""
         if self.tokens.dtype != torch.int64:
@@ -79,12 +96,28 @@ class Drafts:
         if self.tokens.dim() != 3:
             raise ValueError(f"tokens must be [B, K, L], got {tuple(self.tokens.shape)}")
         wanted = (*self.tokens.shape, self.vocabulary)
-        if tuple(self.draft_probs.shape) != wanted:
+        if self.draft_probs is not None and tuple(self.draft_probs.shape) != wanted:
             raise ValueError(f"draft_probs must be [B, K, L, V] = {wanted}, got {tuple(self.draft_probs.shape)}")
         wanted = (self.batch, self.paths, self.length + 1, self.vocabulary)
         if tuple(self.target_probs.shape) != wanted:
             raise ValueError(f"target_probs must be [B, K, L+1, V] = {wanted}, got {tuple(self.target_probs.shape)}")
+        self._check_lengths_and_ids()
         return self
+
+    def _check_lengths_and_ids(self) -> None:
+        outside = (self.tokens < 0) | (self.tokens >= self.vocabulary)  # [B, K, L]
+        if self.lengths is not None:
+            if tuple(self.lengths.shape) != (self.batch,) or self.lengths.is_floating_point():
+                raise ValueError(f"lengths must be {self.batch} integers, got {tuple(self.lengths.shape)}")
+            wrong = ((self.lengths < 0) | (self.lengths > self.length)).nonzero()
+            if len(wrong):
+                b = int(wrong[0])
+                raise ValueError(f"request {b}: length {int(self.lengths[b])} is not between 0 and {self.length}")
+            outside &= torch.arange(self.length, device=self.device) < self.lengths[:, None, None]
+        if bool(outside.any()):
+            b, k, i = outside.nonzero()[0].tolist()
+            found = int(self.tokens[b, k, i])
+            raise ValueError(f"request {b}: token {i} of draft {k} is {found}, outside 0..{self.vocabulary - 1}")
 
 
 @dataclass(frozen=True)
@@ -99,6 +132,16 @@ class Outcome:
     accepted: Tensor  # [B] int64
     path: Tensor | None = None  # [B] int64; None: the only draft
     carry: Any = None
+
+    @classmethod
+    def of(cls, drafts: Drafts, path: Tensor, accepted: Tensor, final: Tensor, carry: Any = None) -> "Outcome":
+        """Lay out ``accepted[b]`` tokens of draft ``path[b]`` and the token ``final[b]`` behind them; all [B]."""
+        rows = torch.arange(drafts.batch, device=drafts.device)
+        positions = torch.arange(drafts.length + 1, device=drafts.device)
+        tokens = torch.cat([drafts.tokens[rows, path], final[:, None]], dim=-1)  # [B, L+1]
+        tokens = torch.where(positions < accepted[:, None], tokens, -1)
+        tokens[rows, accepted] = final
+        return cls(tokens, accepted, path, carry)
 
 
 class Verifier(Protocol):

@@ -25,7 +25,7 @@ class FunctionVerifier:
     def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
         """Call the function on the batch and lay its answer out as an ``Outcome``."""
         single = self.drafting.drafts == 1
-        given = (drafts.tokens, drafts.draft_probs, drafts.target_probs)
+        given = (drafts.tokens, drafts.draft_rows(), drafts.target_probs)
         answer = self.function(*((tensor[:, 0] for tensor in given) if single else given), generator)
         try:
             tokens, accepted = answer

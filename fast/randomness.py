@@ -25,8 +25,19 @@ def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -
 
 def draw(weights: Tensor, uniform: Tensor) -> Tensor:
     """Draw one index a row by inverse distribution function: ``weights`` [B, V], ``uniform`` [B]; never a zero weight."""
-    cumulative = weights.double().cumsum(-1)  # [B, V]
-    index = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True).squeeze(-1)
-    # Rounding can push the search beyond the last token that has weight; nothing beyond it may be returned.
-    last = weights.shape[-1] - 1 - (weights > 0).flip(-1).to(torch.int8).argmax(-1)
-    return torch.minimum(index, last)
+    wide = weights.double()
+    return search(wide, uniform * wide.sum(-1))[0]
+
+
+def search(weights: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
+    """Find the entry of each row in which ``position`` lies when the weights are laid end to end, and how far inside.
+
+    ``weights`` [n, m], ``position`` [n]. Rounding can push the position beyond the end: the last entry with weight is
+    found then, never one without.
+    """
+    cumulative = weights.cumsum(-1)
+    index = torch.searchsorted(cumulative, position[:, None], right=True)
+    last = weights.shape[-1] - 1 - (weights > 0).flip(-1).to(torch.int8).argmax(-1, keepdim=True)
+    index = torch.minimum(index, last)  # [n, 1]
+    before = cumulative.gather(-1, index) - weights.gather(-1, index)
+    return index.squeeze(-1), position - before.squeeze(-1)

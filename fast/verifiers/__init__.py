@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from specproof.fast.verifiers import standard
+from specproof.fast.verifiers import block, ensemble, standard
 
-VERIFIERS: dict[str, ModuleType] = {"standard": standard}
+VERIFIERS: dict[str, ModuleType] = {"standard": standard, "block": block, "ensemble": ensemble}
