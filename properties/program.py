@@ -1,7 +1,7 @@
 """Run a program over ``Chance`` as torch code: the bridge from rules and mutants to probed and sampled evidence.
 
 The program meets a ``Chance`` that draws with torch, row by row, and models made of the handed rows. Faults in the use
-of randomness are then faults of the chance, not of the program: ``ReusedCoin`` and ``OneCoin`` below.
+of randomness are then faults of the chance, not of the program: ``ReusedCoin``, ``OneCoin`` and ``DefaultId``.
 """
 
 from collections.abc import Sequence
@@ -67,6 +67,19 @@ class OneCoin(TorchChance):
         return bool(self._coin < probability)
 
 
+class DefaultId(TorchChance):
+    """Fault: the scan for a token falls short of the total by rounding and then answers with an id that does not exist."""
+
+    def choose(self, weights: Sequence[Any]) -> int:
+        """Scan a distribution function that ends at 0.99."""
+        left = self.uniform() * float(sum(weights))
+        for index, weight in enumerate(weights):
+            left -= 0.99 * float(weight)
+            if left < 0:
+                return index
+        return len(weights)
+
+
 class HandedRows:
     """A model that knows the rows along the handed drafts and nothing else."""
 
@@ -84,10 +97,13 @@ class ProgramVerifier:
 
     capabilities = frozenset({"drafts"})
 
-    def __init__(self, program: Verify, *, drafts: int = 1, chance: type[TorchChance] = TorchChance) -> None:
+    def __init__(
+        self, program: Verify, *, drafts: int = 1, chance: type[TorchChance] = TorchChance, declares: str | None = None
+    ) -> None:
         self._program = program
         self._chance = chance
         self.drafting = Drafting(drafts)
+        self.rule = declares
 
     def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
         """Run the program on the only request. Raises ``ValueError`` for a batch."""
@@ -104,7 +120,7 @@ class ProgramVerifier:
                 },
                 drafts.vocabulary,
             )
-            for probs in (drafts.target_probs, drafts.draft_probs)
+            for probs in (drafts.target_probs, drafts.draft_rows())
         )
         step = self._program(self._chance(generator), target, draft, paths)  # type: ignore[arg-type]
         tokens = torch.full((1, drafts.length + 1), -1)

@@ -6,7 +6,7 @@ the first possible answer afterwards; the alternatives it passes by are queued a
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from specproof.reference.chance import Chance, checked_probability, checked_total
 
@@ -59,15 +59,15 @@ def law(program: Callable[[Chance], Outcome]) -> dict[Outcome, Fraction]:
     return result
 
 
-def total_variation(first: Mapping[Outcome, Fraction], second: Mapping[Outcome, Fraction]) -> Fraction:
+def total_variation(first: Mapping[Outcome, Any], second: Mapping[Outcome, Any]) -> Any:
     """Half the sum of absolute differences of two laws (floats are accepted and give a float)."""
     zero = Fraction(0)
     return sum((abs(first.get(o, zero) - second.get(o, zero)) for o in first.keys() | second.keys()), start=zero) / 2
 
 
-def mapped(given: Mapping[Outcome, Fraction], image: Callable[[Outcome], Image]) -> dict[Image, Fraction]:
+def mapped(given: Mapping[Outcome, Any], image: Callable[[Outcome], Image]) -> dict[Image, Any]:
     """The law of ``image(outcome)``: a marginal, or any other function of the outcome."""
-    result: dict[Image, Fraction] = {}
+    result: dict[Image, Any] = {}
     for outcome, probability in given.items():
         key = image(outcome)
         result[key] = result.get(key, Fraction(0)) + probability

@@ -9,7 +9,6 @@ import traceback
 from pathlib import Path
 from typing import Annotated, get_args
 
-import click
 import torch
 import typer
 from rich.console import Console
@@ -27,6 +26,11 @@ from specproof.subjects import UnknownSubject, __version__, catalogue, parse_opt
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
+
+
+class UsageError(Exception):
+    """Something that was typed is wrong; the message says what was given, what is allowed and the nearest choice."""
+
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -52,34 +56,36 @@ def certify(
         options = parse_options(option or [])
         resolved = [resolve(subject, options) for subject in subjects]
     except UnknownSubject as error:
-        raise click.UsageError(str(error)) from error
+        raise UsageError(str(error)) from error
     # Two threads make calls on small tensors many times slower than one.
     torch.set_num_threads(1)
-    certificates = [_certify_one(subject, evidence, seed, seconds) for subject in resolved]
     report = Console(stderr=json == "-", highlight=False)
-    for certificate in certificates:
+    verdicts = []
+    for subject in resolved:
+        certificate = _certify_one(subject, evidence, seed, seconds)
+        verdicts.append(certificate.verdict)
         print_report(certificate, report)
         if json == "-":
             print(certificate.to_json())
         elif json is not None:
-            _write(Path(json), certificate, several=len(certificates) > 1)
-    raise typer.Exit(EXIT[merged([certificate.verdict for certificate in certificates])])
+            _write(Path(json), certificate, several=len(resolved) > 1)
+    raise typer.Exit(EXIT[merged(verdicts)])
 
 
 def _check_arguments(evidence: str, seconds: float | None, device: str, json: str | None, subjects: int) -> None:
     if evidence not in get_args(EvidenceChoice):
-        raise click.UsageError(nearest("kind of evidence", evidence, get_args(EvidenceChoice)))
+        raise UsageError(nearest("kind of evidence", evidence, get_args(EvidenceChoice)))
     if seconds is not None and not seconds > 0:
-        raise click.UsageError(f"--seconds must be positive, got {seconds}")
+        raise UsageError(f"--seconds must be positive, got {seconds}")
     if device != "cpu":
         allowed = ["cpu", "cuda"]
         if device not in allowed:
-            raise click.UsageError(nearest("device", device, allowed))
+            raise UsageError(nearest("device", device, allowed))
         if not torch.cuda.is_available():
-            raise click.UsageError("--device cuda: this machine has no CUDA device")
-        raise click.UsageError("--device cuda: no evidence runs on a CUDA device yet; use cpu")
+            raise UsageError("--device cuda: this machine has no CUDA device")
+        raise UsageError("--device cuda: no evidence runs on a CUDA device yet; use cpu")
     if json == "-" and subjects > 1:
-        raise click.UsageError(f"--json - takes one subject, got {subjects}")
+        raise UsageError(f"--json - takes one subject, got {subjects}")
 
 
 def _certify_one(subject: Subject, evidence: str, seed: int, seconds: float | None) -> Certificate:
@@ -127,16 +133,17 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         code = app(standalone_mode=False)
-    except click.UsageError as error:
-        print(f"specproof: {error.format_message()}", file=sys.stderr)
+    except UsageError as error:
+        print(f"specproof: {error}", file=sys.stderr)
         sys.exit(USAGE)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(USAGE)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         print("specproof: interrupted", file=sys.stderr)
         sys.exit(130)
-    except Exception:  # noqa: BLE001 - the last resort: a crash has an exit code of its own
+    except Exception as error:  # noqa: BLE001 - the last resort: a crash has an exit code of its own
+        # Some releases of typer bring a copy of click of their own, so its errors are known by what they can do.
+        if hasattr(error, "format_message"):
+            print(f"specproof: {error.format_message()}", file=sys.stderr)
+            sys.exit(USAGE)
         traceback.print_exc()
         print("specproof: this is a fault of specproof, not of the subject; please report it", file=sys.stderr)
         sys.exit(CRASH)

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import sys
+from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from specproof.properties.mutants import MUTANTS, mutant
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import rule, rule_names
+
+SEVERAL = 2  # drafts that a rule for any number of them is certified with unless told
 
 __version__ = metadata.version("specproof")
 
@@ -79,11 +82,11 @@ def _take_no(options: dict[str, Any], subject: str) -> None:
 
 
 def _reference(name: str, options: dict[str, Any]) -> Subject:
-    own = dict(options)
+    own = {key: Fraction(str(value)) if isinstance(value, float) else value for key, value in options.items()}
     drafts = own.pop("drafts", None)
     given = rule(name, **own)
     if drafts is None:
-        drafts = 1 if given.paths in (None, 1) else given.paths
+        drafts = SEVERAL if given.paths is None else given.paths
     if not isinstance(drafts, int) or drafts < 1 or given.paths not in (None, drafts):
         raise UnknownSubject(f"reference:{name} verifies {given.paths or 'one or more'} draft(s), got drafts={drafts}")
     return subject_of_rule(given, name=f"reference:{name}", version=__version__, drafts=drafts, options=options)

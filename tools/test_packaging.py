@@ -15,7 +15,7 @@ FOLDERS = ("tools", "reference", "fast", "properties", "integration")
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="an installed copy has no project file")
 def test_packages_listed_are_the_folders_with_an_init_file() -> None:
-    """setuptools finds no package by itself here, so a folder that is not listed would be missing from the wheel."""
+    """Setuptools finds no package by itself here, so a folder that is not listed would be missing from the wheel."""
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
     for folder in FOLDERS:
@@ -26,7 +26,7 @@ def test_packages_listed_are_the_folders_with_an_init_file() -> None:
 
 
 def test_modules_are_imported_once() -> None:
-    """pytest imports test files as ``reference.test_x``; nothing else may exist under the bare folder names."""
+    """Pytest imports test files as ``reference.test_x``; nothing else may exist under the bare folder names."""
     assert law.__module__ == "specproof.reference.law"
     doubled = [
         name

@@ -66,7 +66,7 @@ class SpeculativeSampling:
         for b in range(drafts.batch):
             valid, matches = self._function(
                 candidate_input_ids=drafts.tokens[b],  # [1, L]
-                candidate_logits=drafts.draft_probs[b].log(),  # [1, L, V]
+                candidate_logits=drafts.draft_rows()[b].log(),  # [1, L, V]
                 candidate_length=drafts.length,
                 new_logits=drafts.target_probs[b].log(),  # [1, L+1, V]
                 **self._extra,
@@ -84,7 +84,7 @@ def load(**options: Any) -> SpeculativeSampling:
     """
     version()
     weight = options.get("assistant_ensemble_weight")
-    if weight is not None and not (isinstance(weight, int | float) and 0 < weight <= 1):
+    if weight is not None and (isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1):
         raise ValueError(f"assistant_ensemble_weight must be a number in (0, 1], got {weight!r}")
     try:
         from transformers.generation import utils

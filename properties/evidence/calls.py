@@ -4,7 +4,7 @@ A returned row either is ``Emitted`` or a ``Violation`` that says which clause i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafts, Outcome, Randomness
 from specproof.properties.cases import Case
+from specproof.properties.evidence.intercept import NotRowwise
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 from specproof.reference.model import Prefix
@@ -38,7 +39,10 @@ INPUTS = ("tokens", "draft_probs", "target_probs")
 
 @dataclass(frozen=True)
 class Request:
-    """One row to verify: where the text stands, the drafts, and what the subject carried over from the last block."""
+    """One row to verify: where the text stands, the drafts, and what the subject carried over from the last block.
+
+    Drafts may be shorter than the case's length, for subjects that take a length of its own for every request.
+    """
 
     prefix: Prefix
     paths: tuple[Prefix, ...]
@@ -55,7 +59,8 @@ def batch_of(case: Case, nodes: Tensor, tokens: Tensor) -> Drafts:
     along = [nodes[:, None].expand(tokens.shape[:2])]  # nodes along each draft
     for i in range(case.length):
         along.append(case.vocabulary * along[-1] + 1 + tokens[:, :, i])
-    visited = torch.stack(along, dim=-1)  # [B, K, L+1]
+    # Rows behind a shortened draft may lie beyond the tables; nothing may read them.
+    visited = torch.stack(along, dim=-1).clamp(max=len(target_table) - 1)  # [B, K, L+1]
     return Drafts(tokens, draft_table[visited[..., :-1]], target_table[visited])
 
 
@@ -65,7 +70,7 @@ def call(subject: Subject, drafts: Drafts, generator: Randomness, carry: Any = N
     before = [getattr(drafts, name).clone() for name in INPUTS]
     try:
         outcome = subject.verifier.verify(drafts, generator, carry)
-    except Undecided:
+    except (Undecided, NotRowwise):  # raised by the script that answers its draws
         raise
     except Exception as error:
         raise Undecided(f"the subject raised {type(error).__name__}: {error}") from error
@@ -127,5 +132,7 @@ def read(drafts: Drafts, outcome: Outcome) -> list[Returned]:
 def requests_batch(case: Case, requests: Sequence[Request]) -> Drafts:
     """Lay out requests as a batch."""
     nodes = torch.tensor([case.node(request.prefix) for request in requests])
-    tokens = torch.tensor([request.paths for request in requests], dtype=torch.int64)
-    return batch_of(case, nodes, tokens.reshape(len(requests), case.drafts, case.length))
+    lengths = [len(request.paths[0]) for request in requests]
+    whole = [[(*path, *[0] * (case.length - len(path))) for path in request.paths] for request in requests]
+    drafts = batch_of(case, nodes, torch.tensor(whole, dtype=torch.int64))
+    return drafts if min(lengths) == case.length else replace(drafts, lengths=torch.tensor(lengths))

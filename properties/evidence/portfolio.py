@@ -1,21 +1,19 @@
 """The laws of named faults on a case: alternatives that the e-process watches for, and names when they fit."""
 
 from specproof.properties.cases import Case
-from specproof.properties.mutants import MUTANTS
-from specproof.properties.program import TorchChance
+from specproof.properties.mutants import MUTANTS, mutant_rule
 from specproof.reference.exact import completed, step_law
 from specproof.reference.model import Prefix
 from specproof.reference.step import decode_law
-from specproof.reference.verifiers import Rule
 
 
 def fault_laws(case: Case) -> dict[str, dict[Prefix, object]]:
-    """Law of the text for every mutant that is a program and that the case can show; none for several drafts."""
+    """Law of the text for every mutant that is a rule and that the case can show; none for several drafts."""
     laws: dict[str, dict[Prefix, object]] = {}
-    for mutant in MUTANTS.values() if case.drafts == 1 else ():
-        if mutant.chance is not TorchChance:
-            continue  # faults in the use of randomness have no program over Chance
-        given = Rule(mutant.fault, mutant.program, 1, mutant.drafter)
+    for name, mutant in MUTANTS.items() if case.drafts == 1 else ():
+        given = mutant_rule(name)
+        if given is None:
+            continue
         size = {"drafts": 1, "length": case.length}
         if case.iterated:
             law = decode_law(given.verify, case.target, case.draft, tokens=case.horizon, drafter=given.drafter, **size)

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specproof.properties.evidence.intercept import Atom, Choice, Uniform
 from specproof.properties.verdict import Undecided
@@ -32,9 +33,11 @@ class Tape:
     start: tuple[float, ...]
     fill: tuple[float, ...]
 
-    def quantiles(self, count: int) -> list[float]:
+    def quantiles(self, count: int) -> NDArray[np.float64]:
         """The first ``count`` quantiles."""
-        return [self.start[i] if i < len(self.start) else self.fill[i % len(self.fill)] for i in range(count)]
+        row = np.resize(self.fill, count)
+        row[: len(self.start)] = self.start[:count]
+        return row
 
 
 @dataclass(frozen=True)

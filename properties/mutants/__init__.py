@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from specproof.properties.mutants.chain import Chain, match_or_coin, ratio, softmax_residual, without
-from specproof.properties.program import OneCoin, ProgramVerifier, ReusedCoin, TorchChance
+from specproof.properties.program import DefaultId, OneCoin, ProgramVerifier, ReusedCoin, TorchChance
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
 from specproof.reference.chance import Chance
 from specproof.reference.model import Model, Prefix
@@ -17,7 +17,7 @@ from specproof.reference.verifiers import Rule, rule
 class Mutant:
     """A fault in words, the weakest claim that it violates, and the program (or use of chance, or drafting) that has it.
 
-    ``exact`` mutants are judged by enumeration; the others run as torch code under probed and sampled evidence.
+    ``declares`` is the rule that it claims to be. ``exact`` mutants are judged by enumeration; the others run as torch code under probed and sampled evidence.
     """
 
     fault: str
@@ -25,6 +25,7 @@ class Mutant:
     program: Verify
     chance: type[TorchChance] = TorchChance
     drafter: Drafter = independent_drafts
+    declares: str | None = None
     exact: bool = False
 
 
@@ -83,6 +84,12 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "reuse_accept_coin": Mutant("accept coin reused for the residual", "first token", Chain(), chance=ReusedCoin),
     "one_coin": Mutant("one coin for all positions", "block", Chain(), chance=OneCoin),
+    "id_outside_vocabulary": Mutant(
+        "a scan that falls short answers with an id that does not exist", "contract", Chain(), chance=DefaultId
+    ),
+    "option_ignored": Mutant(
+        "declared block verification, runs the standard rule", "declared acceptance", Chain(), declares="block"
+    ),
     "most_likely_draft": Mutant(
         "draft is the argmax, verified as a sample", "first token", Chain(), drafter=most_likely_draft, exact=True
     ),
@@ -98,12 +105,22 @@ MUTANTS: dict[str, Mutant] = {
 }
 
 
+def mutant_rule(name: str) -> Rule | None:
+    """The mutant as a rule to enumerate; None where its fault is in the use of randomness or in what it declares."""
+    given = MUTANTS[name]
+    honest = given.chance is TorchChance and given.declares is None
+    return Rule(name, given.program, 1, given.drafter) if honest else None
+
+
 def mutant(name: str) -> Subject:
     """Return the named mutant as a subject. Raises ``ValueError`` for an unknown name."""
     if name not in MUTANTS:
         raise ValueError(nearest("mutant", name, MUTANTS))
     given = MUTANTS[name]
     title = f"mutant:{name}"
-    if given.exact:
-        return subject_of_rule(Rule(name, given.program, 1, given.drafter), name=title, version="1")
-    return subject_of_verifier(ProgramVerifier(given.program, chance=given.chance), name=title, version="1")
+    enumerated = mutant_rule(name)
+    if given.exact and enumerated is not None:
+        return subject_of_rule(enumerated, name=title, version="1")
+    return subject_of_verifier(
+        ProgramVerifier(given.program, chance=given.chance, declares=given.declares), name=title, version="1"
+    )

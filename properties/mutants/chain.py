@@ -35,8 +35,8 @@ def without(target: Row, token: int, removed: Any) -> Row:
 
 
 def softmax_residual(target: Row, draft: Row, token: int) -> Row:  # noqa: ARG001
-    """The residual sent through a softmax instead of being divided by its sum."""
-    return [Fraction(math.exp(left)) for left in residual(target, draft)]
+    """The residual sent through a softmax instead of being divided by its sum; to four decimals, for short fractions."""
+    return [Fraction(round(math.exp(left) * 10**4), 10**4) for left in residual(target, draft)]
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,8 @@ def rule(name: str, **options: Any) -> Rule:
     for option in options:
         if option in fixed or option not in allowed:
             raise ValueError(nearest(f"option of {name}", option, [o for o in allowed if o not in fixed]))
+        if own.get(option) is bool and not isinstance(options[option], bool):
+            raise ValueError(f"option {option} of {name} is true or false, got {options[option]!r}")
     verify = partial(entry.verify, **{option: chosen[option] for option in own if option in chosen})
     if selecting is None:
         return Rule(name, verify, entry.paths, entry.drafter)
@@ -111,6 +113,7 @@ def _composed(
     return verify(chance, target, selected, (path,))
 
 
-def _keyword_only(function: Callable[..., object]) -> list[str]:
+def _keyword_only(function: Callable[..., object]) -> dict[str, Any]:
+    """The options of a rule and their types."""
     parameters = inspect.signature(function).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    return {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY}
