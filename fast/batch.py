@@ -3,6 +3,9 @@
 A verifier is any object (a module will do) with ``verify(drafts, generator, carry=None) -> Outcome``. What it declares
 beside that method is read by name: ``drafting`` (a ``Drafting``), ``capabilities`` (names out of ``CAPABILITIES``),
 ``rule`` and ``rule_options`` (the reference rule whose acceptance it promises). Everything has a default.
+
+A verifier that remembers something returns it as ``Outcome.carry`` and gets it back with the next block of the same
+requests. In a batch the carry must be a ``Carry``, so that requests can come, go and be regrouped between blocks.
 """
 
 from collections.abc import Sequence
@@ -118,6 +121,19 @@ class Drafts:
             b, k, i = outside.nonzero()[0].tolist()
             found = int(self.tokens[b, k, i])
             raise ValueError(f"request {b}: token {i} of draft {k} is {found}, outside 0..{self.vocabulary - 1}")
+
+
+class Carry(Protocol):
+    """What a verifier remembers of a batch of requests; None stands for requests of which there is nothing to remember."""
+
+    def select(self, rows: Tensor) -> "Carry | None":
+        """Return what belongs to some requests, in that order."""
+        ...
+
+    @staticmethod
+    def joined(parts: "Sequence[Any | None]", sizes: Sequence[int]) -> "Carry | None":
+        """Return the carry of several batches put together; ``sizes`` says how many requests each has."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,13 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the tokens at some nodes, as sums over blocks of tokens."""
+    """Weights of the tokens at some nodes, as sums over blocks: ``(target - cut draft)+``, and ``extra target`` with it."""
 
     drafts: Drafts
     nodes: Nodes  # of [n]
     cut: Tensor  # [n] float64
     sums: Tensor  # [n, blocks] float64
+    extra: Tensor | None = None  # [n] float64
 
     @property
     def mass(self) -> Tensor:
@@ -80,6 +81,11 @@ class Weights:
         _refuse(filled.nodes, ~((filled.mass > 0) & (filled.mass < torch.inf)), "has no mass")
         return filled
 
+    def plus_target(self, extra: Tensor) -> "Weights":
+        """Add ``extra`` [n] times the target's own row."""
+        plain = shaved(self.drafts, self.nodes, torch.zeros_like(self.cut))
+        return replace(self, sums=self.sums + extra[:, None] * plain.sums, extra=extra)
+
     def draw(self, uniform: Tensor) -> Tensor:
         """Draw one token a node by inverse distribution function: ``uniform`` [n] gives [n]; never one without weight."""
         block, rest = search(self.sums, uniform * self.mass)
@@ -90,6 +96,8 @@ class Weights:
         wide = Nodes(at.request[:, None], at.path[:, None], at.position[:, None])
         target, draft = wide.target(self.drafts, known), wide.draft(self.drafts, known)
         left = torch.where(self.cut[:, None] > 0, target - self.cut[:, None] * draft, target).clamp(min=0)
+        if self.extra is not None:
+            left = left + self.extra[:, None] * target
         return tokens.gather(-1, search(left * inside, rest)[0][:, None]).squeeze(-1)
 
 

@@ -4,6 +4,9 @@ A rule that keeps the law can still be the wrong rule (an option that is accepte
 tokens shows it. A mean above the ceiling proves by itself that the law is lost.
 """
 
+from fractions import Fraction
+
+from specproof.properties.cases import Case
 from specproof.properties.check import Evidence, Finding
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.sampled import Sample
@@ -11,6 +14,9 @@ from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 from specproof.reference.ceilings import union
 from specproof.reference.exact import check_instance, step_law
+from specproof.reference.law import law
+from specproof.reference.model import Prefix, joint
+from specproof.reference.verifiers.recursive_without_replacement import distinct_drafts
 
 
 def declared(subject: Subject, observation: Observation) -> Finding:
@@ -33,16 +39,29 @@ def declared(subject: Subject, observation: Observation) -> Finding:
     return Finding(Verdict.HELD, f"accepts {float(seen):.6f} tokens on average, as {rule.name} does", evidence)
 
 
-def ceiling(observation: Observation) -> Finding:
-    """Compare the mean with what no lossless rule exceeds."""
+def ceiling(subject: Subject, observation: Observation) -> Finding:
+    """Compare the mean with what no lossless rule exceeds on drafts that are drawn in this way."""
     case = observation.case
-    limit = union(case.target, case.draft, drafts=case.drafts, length=case.length)
+    if subject.drafting.replacement:
+        limit = union(case.target, case.draft, drafts=case.drafts, length=case.length)
+    else:
+        limit = _distinct_union(case)
     seen = observation.expected_accepted
     evidence = _evidence(observation, float(limit))
     if seen > limit + case.length * observation.tolerance:
         reason = f"accepts {float(seen):.6f} tokens on average, a lossless rule at most {float(limit):.6f}"
         return Finding(Verdict.FAILED, reason, evidence)
     return Finding(Verdict.HELD, f"{float(seen):.6f} tokens, at most {float(limit):.6f} are possible", evidence)
+
+
+def _distinct_union(case: Case) -> Fraction:
+    """Sum of ``min(target(z), P(some draft contains z))`` over drafts without replacement."""
+    contained: dict[Prefix, Fraction] = {}
+    for paths, mass in law(lambda chance: distinct_drafts(chance, case.draft, case.drafts, case.length)).items():
+        for prefix in {path[:i] for path in paths for i in range(1, case.length + 1)}:
+            contained[prefix] = contained.get(prefix, Fraction(0)) + mass
+    limits = (min(joint(case.target, (), prefix), mass) for prefix, mass in contained.items())
+    return sum(limits, start=Fraction(0))
 
 
 def _evidence(observation: Observation, expected: float) -> Evidence:

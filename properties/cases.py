@@ -48,6 +48,12 @@ class Case:
         """How much a reader must look at; counterexamples are reported smallest first."""
         return (self.vocabulary, self.length * self.drafts, self.horizon)
 
+    @property
+    def allows_distinct_drafts(self) -> bool:
+        """Whether the drafts can start with distinct tokens, wherever a step may start."""
+        starts = prefixes(self.vocabulary, self.horizon - 1 if self.iterated else 0)
+        return all(sum(share > 0 for share in self.draft.probabilities(start)) >= self.drafts for start in starts)
+
     @cached_property
     def target_law(self) -> dict[Prefix, Fraction]:
         """The law that a lossless subject's text must have."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from specproof.fast.batch import CAPABILITIES, Drafting, Verifier
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import Rule, rule
+from specproof.reference.verifiers.recursive_without_replacement import distinct_drafts
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,6 @@ def subject_of_verifier(
 def subject_of_rule(
     given: Rule, *, name: str, version: str, drafts: int = 1, options: dict[str, Any] | None = None
 ) -> Subject:
-    """Describe a reference rule, to be enumerated exactly."""
-    return Subject(
-        name=name, kind="rule", version=version, program=given, drafting=Drafting(drafts), options=options or {}
-    )
+    """Describe a reference rule, to be enumerated exactly with its own drafter."""
+    drafting = Drafting(drafts, replacement=given.drafter is not distinct_drafts)
+    return Subject(name=name, kind="rule", version=version, program=given, drafting=drafting, options=options or {})

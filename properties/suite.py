@@ -91,8 +91,9 @@ def checks(subject: Subject, plan: Plan) -> Iterator[Check]:
 
 
 def cases(make: Callable[[int], list[Case]], subject: Subject) -> list[Case]:
-    """The cases of a kind for as many drafts as the subject takes."""
-    return make(subject.drafting.drafts)
+    """The cases of a kind for as many drafts as the subject takes, drawn in the way it wants them."""
+    made = make(subject.drafting.drafts)
+    return made if subject.drafting.replacement else [case for case in made if case.allows_distinct_drafts]
 
 
 def plan_of(plan: Plan, case: Case, index: int, among: int) -> SamplePlan:
@@ -124,7 +125,7 @@ def _law_checks(subject: Subject, case: Case, kind: str, gather: _Gathering) -> 
             ("lossless", "first token", _well_formed(lossless.first_token)),
             ("lossless", "block", _well_formed(lossless.text)),
             ("acceptance", "declared acceptance", _well_formed(lambda seen: acceptance.declared(subject, seen))),
-            ("acceptance", "acceptance ceiling", _well_formed(acceptance.ceiling)),
+            ("acceptance", "acceptance ceiling", _well_formed(lambda seen: acceptance.ceiling(subject, seen))),
         ]
     for name, claim, judge in judges:
         yield _named(name, claim, case, kind, gather, judge)

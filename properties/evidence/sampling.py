@@ -1,7 +1,7 @@
 """Draw texts with a subject and count them: drafts from the draft model, the subject's own randomness, nothing scripted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from specproof.fast.randomness import draw
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import MalformedOutcome, batch_of, call, violations
 from specproof.properties.subject import Subject
+from specproof.properties.verdict import Undecided
 
 CHUNK = 8192
 
@@ -61,11 +62,14 @@ def _chunk(
     nodes = torch.zeros(rows, dtype=torch.int64)
     first: Tensor | None = None
     carry: Any = None
-    while first is None or (case.iterated and bool((written < case.horizon).any())):
+    while first is None or ((case.iterated or carry is not None) and bool((written < case.horizon).any())):
         # A subject that carries state keeps its rows; finished ones are fed the first text again and ignored.
         active = torch.arange(rows) if carry is not None else (written < case.horizon).nonzero().flatten()
         here = torch.where(written < case.horizon, nodes, 0)[active]
-        tokens, accepted, carry = _verify(subject, batch_of(case, here, _drafts(case, here, own)), theirs, carry)
+        drafts = batch_of(case, here, _drafts(case, here, own, replacement=subject.drafting.replacement))
+        if first is not None and not case.iterated:  # what is carried over ends with the block, and so do the drafts
+            drafts = _shortened(subject, drafts, (case.length - written).clamp(min=0))
+        tokens, accepted, carry = _verify(subject, drafts, theirs, carry)
         first = accepted if first is None else first
         for i in range(case.length + 1):
             writing = (i <= accepted) & (written[active] < case.horizon)
@@ -87,13 +91,24 @@ def _uniform(count: int, generator: torch.Generator) -> Tensor:
     return torch.rand(count, dtype=torch.float64, generator=generator)
 
 
-def _drafts(case: Case, nodes: Tensor, generator: torch.Generator) -> Tensor:
-    """Independent drafts [B, K, L] after the texts at ``nodes``."""
+def _shortened(subject: Subject, drafts: Drafts, lengths: Tensor) -> Drafts:
+    if "ragged" not in subject.capabilities:
+        raise Undecided("the subject carries something over and takes no shorter drafts with which to end the block")
+    return replace(drafts, lengths=lengths)
+
+
+def _drafts(case: Case, nodes: Tensor, generator: torch.Generator, *, replacement: bool) -> Tensor:
+    """Drafts [B, K, L] after the texts at ``nodes``: independent, or independent but for distinct first tokens."""
+    table = case.tables[1]
+    rows, first = table[nodes], []
+    for _ in range(case.drafts):
+        first.append(draw(rows, _uniform(len(nodes), generator)))
+        rows = rows if replacement else rows.scatter(-1, first[-1][:, None], 0.0)
+    columns = [torch.stack(first, dim=-1).flatten()]
     at = nodes.repeat_interleave(case.drafts)
-    columns = []
-    for _ in range(case.length):
-        columns.append(draw(case.tables[1][at], _uniform(len(at), generator)))
-        at = case.vocabulary * at + 1 + columns[-1]
+    for _ in range(1, case.length):
+        at = (case.vocabulary * at + 1 + columns[-1]).clamp(max=len(table) - 1)  # see ``batch_of``
+        columns.append(draw(table[at], _uniform(len(at), generator)))
     return torch.stack(columns, dim=-1).reshape(len(nodes), case.drafts, case.length)
 
 
@@ -106,7 +121,8 @@ def _verify(subject: Subject, drafts: Drafts, generator: torch.Generator, carry:
     parts = []
     for b in range(drafts.batch):
         row = slice(b, b + 1)
-        one = Drafts(drafts.tokens[row], drafts.draft_probs[row], drafts.target_probs[row])
+        lengths = None if drafts.lengths is None else drafts.lengths[row]
+        one = Drafts(drafts.tokens[row], drafts.draft_rows()[row], drafts.target_probs[row], lengths)
         outcome = call(subject, one, generator, None if carry is None else carry[b])
         _check(one, outcome)
         parts.append(outcome)
