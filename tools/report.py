@@ -80,10 +80,14 @@ def _troubled(checks: list[CheckResult]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for check in checks[:SHOWN]:
-        table.add_row(Text(check.verdict, style=STYLE[check.verdict]), f"{escape(check.id)}: {escape(check.reason)}")
-    if len(checks) > SHOWN:
-        table.add_row("", f"... and {len(checks) - SHOWN} more, all in the JSON certificate")
+    together: dict[tuple[Verdict, str], list[str]] = {}
+    for check in checks:
+        together.setdefault((check.verdict, check.reason), []).append(check.id)
+    for (verdict, reason), ids in list(together.items())[:SHOWN]:
+        others = f" (and {len(ids) - 1} more checks)" if len(ids) > 1 else ""
+        table.add_row(Text(verdict, style=STYLE[verdict]), f"{escape(ids[0])}{others}: {escape(reason)}")
+    if len(together) > SHOWN:
+        table.add_row("", f"... and {len(together) - SHOWN} more, all in the JSON certificate")
     return table
 
 

@@ -89,12 +89,18 @@ def check_shape(drafts: Drafts, outcome: Any) -> None:
     for field, shape in wanted.items():
         value = getattr(outcome, field, None)
         if not isinstance(value, Tensor):
-            raise MalformedOutcome(f"{field} must be a tensor {list(shape)}, got {type(value).__name__}")
+            raise MalformedOutcome(f"{field} must be a tensor {_dims(shape)}, got {type(value).__name__}")
         if value.is_floating_point():
             detail = " holding NaN" if bool(value.isnan().any()) else ""
             raise MalformedOutcome(f"{field} must hold integers, got {value.dtype}{detail}")
         if tuple(value.shape) != shape:
-            raise MalformedOutcome(f"{field} must have shape {list(shape)}, got {list(value.shape)}")
+            got = _dims(tuple(value.shape)) if value.shape[:1] == shape[:1] else list(value.shape)
+            raise MalformedOutcome(f"{field} must have shape {_dims(shape)}, got {got}")
+
+
+def _dims(shape: tuple[int, ...]) -> str:
+    """A shape whose first dimension is the batch, the same in every call."""
+    return f"[{', '.join(['B', *map(str, shape[1:])])}]"
 
 
 def violations(drafts: Drafts, outcome: Outcome) -> list[tuple[Tensor, str]]:
