@@ -12,7 +12,7 @@ from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.sampled import Sample
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
-from specproof.reference.ceilings import union
+from specproof.reference.ceilings import level
 from specproof.reference.exact import check_instance, step_law
 from specproof.reference.law import law
 from specproof.reference.model import Prefix, joint
@@ -43,7 +43,7 @@ def ceiling(subject: Subject, observation: Observation) -> Finding:
     """Compare the mean with what no lossless rule exceeds on drafts that are drawn in this way."""
     case = observation.case
     if subject.drafting.replacement:
-        limit = union(case.target, case.draft, drafts=case.drafts, length=case.length)
+        limit = level(case.target, case.draft, drafts=case.drafts, length=case.length)
     else:
         limit = _distinct_union(case)
     seen = observation.expected_accepted
