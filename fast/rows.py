@@ -8,6 +8,7 @@ ROUNDING. Weights are formed in float64, or for a cut of one by a single subtrac
 least); sums are in float64. A weight is off by at most 2^-24 of itself.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -32,6 +33,10 @@ class Nodes:
     def __getitem__(self, index: Tensor | slice) -> "Nodes":
         """Pick some of the nodes."""
         return Nodes(self.request[index], self.path[index], self.position[index])
+
+    def wide(self) -> "Nodes":
+        """Nodes [n] as [n, 1], to be met by several tokens each."""
+        return Nodes(self.request[:, None], self.path[:, None], self.position[:, None])
 
     def target(self, drafts: Drafts, tokens: Tensor) -> Tensor:
         """Target probabilities of ``tokens`` at the nodes, in float64."""
@@ -92,8 +97,7 @@ class Weights:
         vocabulary = self.drafts.vocabulary
         tokens = block[:, None] * _width(vocabulary) + torch.arange(_width(vocabulary), device=uniform.device)
         inside, known = tokens < vocabulary, tokens.clamp(max=vocabulary - 1)
-        at = self.nodes
-        wide = Nodes(at.request[:, None], at.path[:, None], at.position[:, None])
+        wide = self.nodes.wide()
         target, draft = wide.target(self.drafts, known), wide.draft(self.drafts, known)
         left = torch.where(self.cut[:, None] > 0, target - self.cut[:, None] * draft, target).clamp(min=0)
         if self.extra is not None:
@@ -114,6 +118,15 @@ def shaved(drafts: Drafts, nodes: Nodes, cut: Tensor) -> Weights:
     weights = Weights(drafts, nodes, cut, sums)
     _refuse(nodes, weights.mass.isnan(), "is NaN")
     return weights
+
+
+def both_rows(drafts: Drafts, nodes: Nodes) -> Iterator[tuple[slice, Tensor, Tensor]]:
+    """Yield the target's and the draft's rows of nodes [n] in float64, a chunk of nodes at a time: which, and [m, V] each."""
+    chunk = max(1, CACHED // drafts.vocabulary)
+    every = torch.arange(drafts.vocabulary, device=drafts.device)[None]
+    for i in range(0, len(nodes.request), chunk):
+        at = nodes[slice(i, i + chunk)].wide()
+        yield slice(i, i + chunk), at.target(drafts, every), at.draft(drafts, every)
 
 
 def _one(drafts: Drafts, request: int, path: int, position: int, cut: float) -> Tensor:

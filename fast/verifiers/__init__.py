@@ -3,13 +3,19 @@
 from types import ModuleType
 
 from specproof.fast.verifiers import (
+    autoregressive,
     block,
     ensemble,
     greedy_block,
     k_seq,
     recursive,
     recursive_without_replacement,
+    sample_match,
+    spectr_gbv_published,
+    staged_greedy,
     standard,
+    traversal,
+    typical,
 )
 
 VERIFIERS: dict[str, ModuleType] = {
@@ -17,7 +23,13 @@ VERIFIERS: dict[str, ModuleType] = {
     "block": block,
     "greedy_block": greedy_block,
     "ensemble": ensemble,
-    "k_seq": k_seq,
+    "autoregressive": autoregressive,
+    "sample_match": sample_match,
+    "typical": typical,
     "recursive": recursive,
     "recursive_without_replacement": recursive_without_replacement,
+    "k_seq": k_seq,
+    "staged_greedy": staged_greedy,
+    "traversal": traversal,
+    "spectr_gbv_published": spectr_gbv_published,
 }

@@ -102,3 +102,9 @@ def needs_rows(name: str, drafts: Drafts) -> Drafts:
     if drafts.draft_probs is None and drafts.paths > 1:
         raise ValueError(f"{name} needs draft_probs for several drafts, got None")
     return drafts
+
+
+def first_sharing(drafts: Drafts) -> Tensor:
+    """The first draft that shares the first i + 1 tokens of draft k, [B, K, L]."""
+    same = (drafts.tokens[:, :, None] == drafts.tokens[:, None]).long().cumprod(-1)  # [B, K, K, L]
+    return same.argmax(2)
