@@ -17,19 +17,18 @@ from rich.table import Table
 
 from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
+from specproof.law_command import law
+from specproof.leaderboard.command import leaderboard
 from specproof.properties.subject import Subject
 from specproof.properties.suite import EvidenceChoice
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.names import nearest
 from specproof.report import print_report
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
+from specproof.usage import UsageError
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
-
-
-class UsageError(Exception):
-    """Something that was typed is wrong; the message says what was given, what is allowed and the nearest choice."""
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -38,6 +37,10 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 @app.callback()
 def front_door() -> None:
     """Certify that a speculative-decoding verifier keeps the target's law, or say how far it is off."""
+
+
+app.command()(law)
+app.command()(leaderboard)
 
 
 @app.command()

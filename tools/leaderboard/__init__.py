@@ -1,0 +1,1 @@
+"""The leaderboard: every exact rule on the same instances, against what is possible and what is claimed."""
