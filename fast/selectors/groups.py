@@ -1,0 +1,83 @@
+"""Tokens grouped by ``target/draft``: rows of V entries become a few masses (MATH 4.2, tables).
+
+With ``bins`` the ratio's logarithm to base 2 is cut into that many bins an octave, and one pass over the rows gives every
+group's target and draft mass. ``bins=None`` keeps every token apart. Whatever is grouped, tokens of a group share what
+the group gets in proportion to their draft mass, which keeps any selector's law known: bins cost acceptance, never the
+law. The last group takes tokens that the draft never draws; its masses are zero.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from specproof.fast.batch import Drafts
+from specproof.fast.selectors.trie import Trie
+
+OCTAVES = 10  # ratios beyond 2^10 and below 2^-10 share the outermost groups
+CHUNK = 1 << 15  # entries of the rows that are worked on at once: a few passes over them should stay in the cache
+
+
+def group_of(target: Tensor, draft: Tensor, bins: int | None) -> Tensor:
+    """Group [.., V] of every token of some rows, int64, increasing with the ratio."""
+    if bins is None:
+        return torch.arange(draft.shape[-1], device=draft.device).expand(draft.shape)
+    ratio = target / draft
+    never = ratio == torch.inf  # the draft never draws it
+    place = ratio.log2_().mul_(bins).add_(OCTAVES * bins + 1).nan_to_num_(nan=0.0)
+    return place.clamp_(0, 2 * OCTAVES * bins + 1).add_(never).int().long()  # by way of int32: twice as fast
+
+
+def group_count(vocabulary: int, bins: int | None) -> int:
+    """Number of groups that ``group_of`` can return. Raises ``ValueError`` for fewer than one bin."""
+    if bins is not None and bins < 1:
+        raise ValueError(f"bins must be at least 1, or None for one group a token, got {bins}")
+    return vocabulary if bins is None else 2 * OCTAVES * bins + 3
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Target and draft mass of the groups of each node, in conditional probabilities; empty groups are left out."""
+
+    target: Tensor  # [N, G]
+    draft: Tensor  # [N, G]
+    column: Tensor  # [groups] where a group went
+
+
+def masses_of(target: Tensor, draft: Tensor, group: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Sum rows [n, V] by group into [n, count]."""
+    empty = torch.zeros((len(draft), count), dtype=torch.float64, device=draft.device)
+    return empty.scatter_add(1, group, target.double()), empty.scatter_add(1, group, draft.double())
+
+
+def rows_at(drafts: Drafts, place: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Target and draft rows [n, V] at places [.., 3] of request, draft and level: wide rows one by one, where they lie."""
+    every = drafts.draft_rows()
+    for part in torch.split(place, max(1, CHUNK // drafts.vocabulary)):
+        if len(part) == 1:
+            b, k, i = part[0].tolist()
+            yield drafts.target_probs[b, k, i][None], every[b, k, i][None]
+        else:
+            yield drafts.target_probs[part.unbind(1)], every[part.unbind(1)]
+
+
+def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
+    """The masses of every node of a trie. Raises ``ValueError`` naming the first row without draft mass or with a NaN."""
+    count = group_count(drafts.vocabulary, bins)
+    place = torch.stack([trie.request, trie.draft, trie.level], dim=1)
+    parts = [masses_of(*rows, group_of(*rows, bins), count) for rows in rows_at(drafts, place)]
+    target_mass, draft_mass = (torch.cat(part) for part in zip(*parts, strict=True))
+    refuse(target_mass, draft_mass, place, trie.below >= 0)
+    target_mass = torch.where(draft_mass > 0, target_mass, 0.0)
+    used = (draft_mass > 0).any(0)
+    used[0] = True  # never none at all
+    return Masses(target_mass[:, used], draft_mass[:, used], used.cumsum(0) - 1)
+
+
+def refuse(target_mass: Tensor, draft_mass: Tensor, place: Tensor, read: Tensor) -> None:
+    """Raise ``ValueError`` for a row at ``place`` [n, 3], among those that are ``read`` [n], that cannot be grouped."""
+    bad = ~((draft_mass.sum(-1) > 0) & target_mass.sum(-1).isfinite()) & read
+    if bool(bad.any()):
+        request, draft, level = place[bad][0].tolist()
+        raise ValueError(f"request {request}: row {level} of draft {draft} has no draft mass or is NaN")
