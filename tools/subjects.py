@@ -10,6 +10,7 @@ from typing import Any
 
 from specproof.fast.from_function import from_function
 from specproof.fast.verifiers import VERIFIERS
+from specproof.fast.verifiers.configured import configured
 from specproof.integration.adapters import ADAPTERS, adapter
 from specproof.integration.adapters.unavailable import Unavailable
 from specproof.properties.mutants import MUTANTS, mutant
@@ -62,10 +63,10 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
         if not separator:
             return _third_party(text, given)
         if family == "fast":
-            _take_no(given, text)
             if name not in VERIFIERS:
                 raise UnknownSubject(nearest("fast verifier", name, VERIFIERS))
-            return subject_of_verifier(VERIFIERS[name], name=text, version=__version__)
+            found = configured(text, VERIFIERS[name], given)
+            return subject_of_verifier(found, name=text, version=__version__, options=given)
         if family == "reference":
             return _reference(name, given)
         if family == "mutant":
