@@ -35,7 +35,15 @@ class Choice:
     weights: tuple[float, ...]
 
 
-Atom = Uniform | Choice
+@dataclass(frozen=True)
+class Exponential:
+    """One of ``size`` neighbouring exponential draws, which may be a race; ``offset`` is its place among them."""
+
+    size: int
+    offset: int
+
+
+Atom = Uniform | Choice | Exponential
 
 
 class NotRowwise(Exception):
@@ -67,6 +75,11 @@ class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise Undecided(f"the subject draws with aten::{name}, which the probe cannot script")
         bound = {argument.name: value for argument, value in zip(func._schema.arguments, args, strict=False)}
         return scripted(self, {**bound, **kwargs}, func)
+
+    @property
+    def single(self) -> bool:
+        """Whether all draws belong to one request."""
+        return self._rows == 1
 
     def next_quantiles(self, count: int) -> NDArray[np.float64]:
         """Return the next ``count`` quantiles of every row."""
@@ -170,6 +183,19 @@ def _randint(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
     return torch.from_numpy(values).to(given.get("dtype") or torch.int64)
 
 
+def _exponential(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
+    out: Tensor = given["self"]
+    count = mode.per_row(out.shape)
+    # Rows of the last dimension are races of their own.
+    size = out.shape[-1] if out.dim() > (0 if mode.single else 1) else 1
+    quantiles = mode.next_quantiles(count)
+    values = np.maximum(-np.log1p(-quantiles), 2.0**-52) / given.get("lambd", 1.0)
+    for atoms in mode.atoms:
+        atoms.extend(Exponential(size, i % size) for i in range(count))
+    drawn = torch.from_numpy(values.reshape(out.shape)).to(out.dtype)
+    return out.copy_(drawn) if func._schema.is_mutable else drawn
+
+
 _SCRIPTED: dict[str, Callable[[Interception, dict[str, Any], Any], Tensor]] = {
     "rand": _rand,
     "rand_like": _rand_like,
@@ -177,6 +203,8 @@ _SCRIPTED: dict[str, Callable[[Interception, dict[str, Any], Any], Tensor]] = {
     "uniform_": _uniform,
     "bernoulli": _bernoulli,
     "bernoulli_": _bernoulli,
+    "exponential": _exponential,
+    "exponential_": _exponential,
     "multinomial": _multinomial,
     "randint": _randint,
 }

@@ -11,71 +11,47 @@ refined; if that does not end, the verdict is UNDECIDED. A subject that draws ou
 """
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specproof.properties.evidence.intercept import Atom, Choice, Uniform
+from specproof.properties.evidence.intercept import Atom, Choice, Exponential, Uniform
+from specproof.properties.evidence.race import RaceCells, read_race
+from specproof.properties.evidence.tapes import Ask, Asking, Run, Tape, fix, together
 from specproof.properties.verdict import Undecided
 
 LAST = 1 - 2.0**-53
+PERIOD = 127  # random fillings repeat after so many draws
 
-
-@dataclass(frozen=True)
-class Tape:
-    """Quantiles for one run of root ``root``: ``start`` first, then ``fill``, indexed by the position of the draw."""
-
-    root: int
-    start: tuple[float, ...]
-    fill: tuple[float, ...]
-
-    def quantiles(self, count: int) -> NDArray[np.float64]:
-        """The first ``count`` quantiles."""
-        row = np.resize(self.fill, count)
-        row[: len(self.start)] = self.start[:count]
-        return row
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a tape led to: the atoms in the order in which they were drawn, and the result."""
-
-    atoms: tuple[Atom, ...]
-    result: Any
-
-    def behaviour(self, position: int) -> tuple[Any, ...]:
-        """Everything that may depend on atoms before ``position``: the later draws and the result."""
-        return (self.result, *(_rounded(atom) for atom in self.atoms[position:]))
-
-
-def _rounded(atom: Atom) -> Atom:
-    """Weights agree when they agree to 8 decimals: float noise is no change of behaviour."""
-    return Choice(tuple(round(weight, 8) for weight in atom.weights)) if isinstance(atom, Choice) else atom
-
-
-Ask = Callable[[Sequence[Tape]], list[Run]]
-Asking = Generator[list[Tape], list[Run], Any]
+Locate = Callable[[Sequence[float]], int]
 
 
 @dataclass
 class Node:
-    """A partly answered run. ``edges`` are the upper ends of the children's cells on the axis of the next atom.
+    """A partly answered run; ``locate`` says which child's cell a row of quantiles lies in.
 
     ``fills`` and ``points`` are what to try for the later atoms and for the next one; spot checks add to both.
     """
 
     root: int
-    start: tuple[float, ...]
+    fixed: tuple[float, ...]
     mass: float
     fills: list[tuple[float, ...]]
     points: list[float] = field(default_factory=list)
-    edges: list[float] = field(default_factory=list)
+    position: int = 0
     children: list["Node"] = field(default_factory=list)
+    locate: Locate = lambda _: 0
     result: Any = None
+
+    def divide(self, position: int, cells: list[tuple[float, dict[int, float]]], locate: Locate) -> None:
+        """Give the node one child for each cell: its share of the mass, and answers that lie in it."""
+        self.position, self.locate = position, locate
+        self.children = [
+            Node(self.root, fix(self.fixed, answers), self.mass * share, list(self.fills)) for share, answers in cells
+        ]
 
 
 @dataclass(frozen=True)
@@ -97,7 +73,7 @@ def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, 
     Raises ``Undecided`` when the subject does not behave as a piecewise constant function of its draws.
     """
     rng = np.random.default_rng(settings.seed)
-    fills = [(0.0,), (LAST,), *(tuple(rng.random(61)) for _ in range(settings.fills - 2))]
+    fills = [(0.0,), (LAST,), *(tuple(rng.random(PERIOD)) for _ in range(settings.fills - 2))]
     trees = [Node(root, (), 1.0, list(fills)) for root in range(roots)]
     grow(ask, trees, settings)
     for _ in range(settings.refinements):
@@ -119,64 +95,82 @@ def grow(ask: Ask, nodes: list[Node], settings: Settings) -> None:
         frontier = [child for node in frontier for child in node.children]
 
 
-def together(ask: Ask, workers: list[Asking]) -> None:
-    """Run generators that ask for runs in lockstep, so that each round is one batch of questions."""
-    waiting = [(worker, next(worker)) for worker in workers]
-    while waiting:
-        answers = iter(ask([tape for _, tapes in waiting for tape in tapes]))
-        advanced = []
-        for worker, tapes in waiting:
-            try:
-                advanced.append((worker, worker.send([next(answers) for _ in tapes])))
-            except StopIteration:
-                continue
-        waiting = advanced
-
-
 def cut(node: Node, settings: Settings) -> Asking:
     """Find what the node's next atom is and give it one child for each cell."""
-    runs = yield [Tape(node.root, node.start, fill) for fill in node.fills]
-    position = len(node.start)
-    drawn = {run.atoms[position : position + 1] for run in runs}
-    if len(drawn) > 1:
-        raise Undecided("equal draws led to different next draws: the subject has randomness that the probe cannot see")
-    node.edges, node.children = [], []
-    (atoms,) = drawn
-    if not atoms:
+    runs = yield [Tape(node.root, node.fixed, fill) for fill in node.fills]
+    node.children = []
+    position, atom = _next_atom(node.fixed, runs)
+    if atom is None:
         results = {run.result for run in runs}
         if len(results) > 1:
             raise Undecided(
                 "equal draws led to different results: the subject has randomness that the probe cannot see"
             )
         node.result = results.pop()
-        return
-    atom = atoms[0]
-    if isinstance(atom, Choice):
-        edges = np.cumsum(atom.weights).tolist()
-        edges[-1] = 1.0
+    elif isinstance(atom, Exponential):
+        race = yield from read_race(node.root, node.fixed, node.fills, position, atom.size)
+        node.divide(position, *_race_cells(race))
     else:
-        edges = yield from _changes(node, atom, settings)
-    low = 0.0
+        if isinstance(atom, Choice):
+            edges = [*np.cumsum(atom.weights).tolist()[:-1], 1.0]
+        else:
+            edges = yield from _changes(node, position, atom, settings)
+        node.divide(position, *_interval_cells(position, edges, atom))
+
+
+def _next_atom(fixed: tuple[float, ...], runs: list[Run]) -> tuple[int, Atom | None]:
+    """The first atom that is open. Races wait for the others: which race decides may depend on a later coin."""
+    waiting: tuple[int, Atom] | None = None
+    for position in range(max(len(run.atoms) for run in runs)):
+        if position < len(fixed) and not math.isnan(fixed[position]):
+            continue
+        found = {run.atoms[position] if position < len(run.atoms) else None for run in runs}
+        if len(found) > 1:  # depends on a draw that is open: on the race that waits, or on nothing that was drawn
+            if waiting is None:
+                raise Undecided(
+                    "equal draws led to different draws: the subject has randomness that the probe cannot see"
+                )
+            break
+        (atom,) = found
+        if atom is not None and not isinstance(atom, Exponential):
+            return position, atom
+        if isinstance(atom, Exponential) and waiting is None:
+            waiting = position, atom
+    return waiting if waiting is not None else (0, None)
+
+
+def _interval_cells(
+    position: int, edges: list[float], atom: Atom
+) -> tuple[list[tuple[float, dict[int, float]]], Locate]:
+    """Cells between the edges on one axis, each answered in its middle (on the lattice of a uniform)."""
+    cells, ends, low = [], [], 0.0
     for edge in edges:
         if edge > low:
             middle = low + (edge - low) / 2
-            if isinstance(atom, Uniform):  # on the lattice, inside the cell
+            if isinstance(atom, Uniform):
                 middle = low + math.floor((edge - low) * 2**atom.bits / 2) / 2**atom.bits
-            child = Node(node.root, (*node.start, middle), node.mass * (edge - low), list(node.fills))
-            node.edges.append(edge)
-            node.children.append(child)
+            cells.append((edge - low, {position: middle}))
+            ends.append(edge)
             low = edge
+    return cells, lambda quantiles: min(int(np.searchsorted(ends, quantiles[position], side="right")), len(ends) - 1)
 
 
-def _changes(node: Node, atom: Uniform, settings: Settings) -> Asking:
+def _race_cells(race: RaceCells) -> tuple[list[tuple[float, dict[int, float]]], Locate]:
+    """One cell for each index that can win the race."""
+    able = [j for j, weight in enumerate(race.weights) if weight > 0]
+    cells = [(race.weights[j], race.forced(j)) for j in able]
+    return cells, lambda quantiles: able.index(race.winner(quantiles))
+
+
+def _changes(node: Node, position: int, atom: Uniform, settings: Settings) -> Asking:
     """Upper ends of the cells of a uniform atom: lattice points where the behaviour changes under some filling."""
     size = 2**atom.bits
-    position = len(node.start)
     seen: dict[int, list[Any]] = {}
 
     def behaviours(points: list[int], fills: list[tuple[float, ...]]) -> Asking:
-        runs = yield [Tape(node.root, (*node.start, point / size), fill) for point in points for fill in fills]
-        return [run.behaviour(position + 1) for run in runs]
+        tapes = [Tape(node.root, fix(node.fixed, {position: point / size}), fill) for point in points for fill in fills]
+        runs = yield tapes
+        return [run.behaviour for run in runs]
 
     def observe(points: list[int]) -> Asking:
         new = [point for point in dict.fromkeys(points) if point not in seen]
@@ -186,8 +180,7 @@ def _changes(node: Node, atom: Uniform, settings: Settings) -> Asking:
 
     yield from observe([round(i * (size - 1) / (settings.grid - 1)) for i in range(settings.grid)])
     yield from observe([int(point * size) for point in node.points])
-    points = sorted(seen)
-    open_intervals = list(pairwise(points))
+    open_intervals = list(pairwise(sorted(seen)))
     edges = [1.0]
     while open_intervals:
         low, high = open_intervals.pop()
@@ -225,29 +218,27 @@ def located(tree: Node, quantiles: Sequence[float]) -> list[Node]:
     chain = [tree]
     while chain[-1].children:
         here = chain[-1]
-        quantile = quantiles[(len(chain) - 1) % len(quantiles)]
-        index = next((i for i, edge in enumerate(here.edges) if quantile < edge), len(here.edges) - 1)
-        chain.append(here.children[index])
+        chain.append(here.children[here.locate(quantiles)])
     return chain
 
 
 def spot_check(ask: Ask, trees: list[Node], settings: Settings, rng: np.random.Generator) -> list[Node]:
     """Run random quantiles and return the nodes whose cells they contradict, each with the witness as a new filling."""
     order = rng.permutation(len(trees))
-    tapes = [Tape(int(order[i % len(trees)]), (), tuple(rng.random(61))) for i in range(settings.spot_checks)]
+    tapes = [Tape(int(order[i % len(trees)]), (), tuple(rng.random(PERIOD))) for i in range(settings.spot_checks)]
     contradicted: dict[int, Node] = {}
     for tape, run in zip(tapes, ask(tapes), strict=True):
         chain = located(trees[tape.root], tape.fill)
-        if run.result == chain[-1].result or id(trees[tape.root]) in contradicted:
+        if run.result == chain[-1].result or tape.root in contradicted:
             continue
         # Replace the random quantiles by the cells' own, one after the other: the step that changes the result names
         # the axis whose cells are too coarse under this filling.
-        runs = ask([Tape(tape.root, node.start, tape.fill) for node in chain])
+        runs = ask([Tape(tape.root, node.fixed, tape.fill) for node in chain])
         changes = [i for i in range(1, len(runs)) if runs[i].result != runs[i - 1].result]
         if not changes:
             raise Undecided("the same draws led to different results: the subject has randomness the probe cannot see")
-        node = chain[changes[0] - 1]
+        node, child = chain[changes[0] - 1], chain[changes[0]]
         node.fills.append(tape.fill)
-        node.points += [tape.fill[(changes[0] - 1) % len(tape.fill)], chain[changes[0]].start[-1]]
-        contradicted[id(trees[tape.root])] = node
+        node.points += [tape.fill[node.position], child.fixed[node.position]]
+        contradicted[tape.root] = node
     return list(contradicted.values())

@@ -25,7 +25,8 @@ from specproof.properties.evidence.calls import (
 )  # fmt: skip
 from specproof.properties.evidence.intercept import Interception, NotRowwise
 from specproof.properties.evidence.observation import Observation
-from specproof.properties.evidence.probed import Run, Settings, Tape, explore
+from specproof.properties.evidence.probed import Settings, explore
+from specproof.properties.evidence.tapes import Run, Tape
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 from specproof.reference.law import law

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from specproof.properties.evidence.intercept import Atom, Choice, Uniform
-from specproof.properties.evidence.probed import Run, Settings, Tape, explore
+from specproof.properties.evidence.probed import Settings, explore
+from specproof.properties.evidence.tapes import Run, Tape
 from specproof.properties.verdict import Undecided
 
 
