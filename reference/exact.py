@@ -36,7 +36,7 @@ class Exact:
     @property
     def total_variation(self) -> Fraction:
         """Distance of ``law`` from the target's own law. Zero means lossless on this instance."""
-        return total_variation(self.law, self.target_law)
+        return Fraction(total_variation(self.law, self.target_law))
 
 
 def completed(steps: dict[Step, Fraction], tokens: int) -> dict[Prefix, Fraction]:

@@ -4,6 +4,7 @@ A model answers ``probabilities(prefix)``, one row of ``vocabulary`` fractions. 
 starts; ``after(model, prefix)`` moves that start, so a verifier always sees the empty prefix at the start of its block.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -136,11 +137,9 @@ def exact_row(row: Iterable[Fraction | int | str], where: str) -> Row:
     values = []
     for entry in row:
         if isinstance(entry, float):
-            raise TypeError(
-                f"{where}: {entry!r} is a float; give a fraction such as {str(Fraction(str(entry)))!r}"
-                if entry == entry
-                else f"{where}: NaN is not a probability"
-            )
+            if not math.isfinite(entry):
+                raise ValueError(f"{where}: {entry!r} is not a probability")
+            raise TypeError(f"{where}: {entry!r} is a float; give a fraction such as {str(Fraction(str(entry)))!r}")
         try:
             values.append(Fraction(entry))
         except (ValueError, ZeroDivisionError):

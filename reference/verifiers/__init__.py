@@ -93,11 +93,11 @@ def rule(name: str, **options: Any) -> Rule:
     own = _keyword_only(entry.verify)
     of_selector = selector_options(selecting) if selecting is not None else []
     allowed = [*own, *of_selector, *(["selector"] if entry.paths == 1 else [])]
-    for option in options:
+    for option, value in options.items():
         if option in fixed or option not in allowed:
             raise ValueError(nearest(f"option of {name}", option, [o for o in allowed if o not in fixed]))
-        if own.get(option) is bool and not isinstance(options[option], bool):
-            raise ValueError(f"option {option} of {name} is true or false, got {options[option]!r}")
+        if own.get(option) is bool and not isinstance(value, bool):
+            raise ValueError(f"option {option} of {name} is true or false, got {value!r}")
     verify = partial(entry.verify, **{option: chosen[option] for option in own if option in chosen})
     if selecting is None:
         return Rule(name, verify, entry.paths, entry.drafter)
