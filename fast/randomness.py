@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from specproof.fast.batch import Randomness
+from specproof.fast.batch import Drafts, Randomness
 
 
 def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -> Tensor:
@@ -21,6 +21,18 @@ def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -
         raise ValueError(f"one seed a request: {batch} requests, got {len(source)} seeds")
     rows = [torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) for seed in source]
     return torch.stack(rows).to(device)
+
+
+def coins(source: Randomness, drafts: Drafts, *, root: bool = False, each: int = 1) -> tuple[Tensor, Tensor]:
+    """Return the uniform that draws each request's last token, [B], and ``each`` coins a position, [B, L, each].
+
+    With ``root`` the empty prefix has coins of its own, [B, L+1, each]. A request uses the first numbers of its row, as many
+    as its own length asks for, so that longer neighbours do not move them.
+    """
+    positions = drafts.length + root
+    drawn = uniforms(source, drafts.batch, positions * each + 1, drafts.device)
+    last = drawn.gather(1, ((drafts.each_length() + root) * each)[:, None]).squeeze(1)
+    return last, drawn[:, :-1].view(drafts.batch, positions, each)
 
 
 def draw(weights: Tensor, uniform: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.verifiers.chain import Chain, log_ratios, longest, only_draft
 
 drafting = Drafting(drafts=1)
@@ -22,9 +22,9 @@ rule = "block"
 def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG001 - part of the contract
     """Verify one draft a request with L + 2 uniforms each. Raises ``ValueError`` for several drafts or rows without mass."""
     chain = only_draft("block", drafts)
-    coins = uniforms(generator, drafts.batch, drafts.length + 2, drafts.device)  # [B, L+2]
-    accepted, weights = longest(chain, coins[:, :-1], capped(chain))
-    return Outcome.of(drafts, chain.path, accepted, weights.draw(coins[:, -1]))
+    last, flips = coins(generator, drafts, root=True)
+    accepted, weights = longest(chain, flips[..., 0], capped(chain))
+    return Outcome.of(drafts, chain.path, accepted, weights.draw(last))
 
 
 def capped(chain: Chain) -> Tensor:

@@ -7,7 +7,7 @@ the residual is empty the target itself is drawn from. Weight 1 is standard veri
 from typing import Any
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.verifiers.chain import first_refusal, only_draft
 
 drafting = Drafting(drafts=1)
@@ -19,6 +19,6 @@ rule_options = {"weight": "1/2"}
 def verify(drafts: Drafts, generator: Randomness, carry: Any = None, *, weight: float = 0.5) -> Outcome:  # noqa: ARG001
     """Verify one draft a request with L + 1 uniforms each; ``weight`` is the target's share of the mixture."""
     chain = only_draft("ensemble", drafts)
-    coins = uniforms(generator, drafts.batch, drafts.length + 1, drafts.device)  # [B, L+1]
+    last, flips = coins(generator, drafts)
     mixture = (1 - weight) * chain.draft + weight * chain.target
-    return first_refusal(chain, coins[:, :-1] * chain.draft < mixture, coins[:, -1])
+    return first_refusal(chain, flips[..., 0] * chain.draft < mixture, last)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
 from specproof.fast.layers import Layers, advanced, modified
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.verifiers.chain import Chain, log_ratios, longest, only_draft
 
 drafting = Drafting(drafts=1)
@@ -21,10 +21,10 @@ rule = "greedy_block"
 def verify(drafts: Drafts, generator: Randomness, carry: Layers | None = None) -> Outcome:
     """Verify one draft a request with L + 2 uniforms each. Raises ``ValueError`` for several drafts or rows without mass."""
     chain, trail = modified(only_draft("greedy_block", drafts), carry)
-    coins = uniforms(generator, drafts.batch, drafts.length + 2, drafts.device)  # [B, L+2]
+    last, flips = coins(generator, drafts, root=True)
     ratios = joint_ratios(chain)
-    accepted, weights = longest(chain, coins[:, :-1], ratios)
-    final = weights.draw(coins[:, -1])
+    accepted, weights = longest(chain, flips[..., 0], ratios)
+    final = weights.draw(last)
     owed = advanced(chain, trail, accepted, final, ratios)
     return Outcome.of(drafts, chain.path, accepted, final, owed.pruned())
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.rows import Nodes, shaved
 from specproof.fast.verifiers.nodes import needs_rows, walk
 
@@ -27,10 +27,9 @@ STEPS = 1 << 16
 def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG001 - part of the contract
     """Verify any number of independent drafts with L K + 1 uniforms a request. Raises ``ValueError`` for rows without mass."""
     needs_rows("k_seq", drafts)
-    batch, paths, length = drafts.tokens.shape
-    coins = uniforms(generator, batch, length * paths + 1, drafts.device)
-    found = walk(drafts, coins[:, :-1].view(batch, length, paths), Discount.enter)
-    return Outcome.of(drafts, found.path, found.accepted, found.draw(coins[:, -1]))
+    last, flips = coins(generator, drafts, each=drafts.paths)
+    found = walk(drafts, flips, Discount.enter)
+    return Outcome.of(drafts, found.path, found.accepted, found.draw(last))
 
 
 @dataclass(frozen=True)

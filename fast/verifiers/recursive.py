@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.rows import Nodes, shaved
 from specproof.fast.verifiers.nodes import needs_rows, walk
 
@@ -30,14 +30,13 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
 def rejected_in_turn(name: str, drafts: Drafts, generator: Randomness, *, replacement: bool) -> Outcome:
     """Verify by recursive rejection, the drafts at a node drawn with or without replacement."""
     needs_rows(name, drafts)
-    batch, paths, length = drafts.tokens.shape
-    coins = uniforms(generator, batch, length * paths + 1, drafts.device)
+    last, flips = coins(generator, drafts, each=drafts.paths)
     found = walk(
         drafts,
-        coins[:, :-1].view(batch, length, paths),
+        flips,
         lambda *given: Rejection.enter(*given, replacement=replacement),
     )
-    return Outcome.of(drafts, found.path, found.accepted, found.draw(coins[:, -1]))
+    return Outcome.of(drafts, found.path, found.accepted, found.draw(last))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import draw, uniforms
+from specproof.fast.randomness import coins, draw
 from specproof.fast.rows import Nodes, both_rows
 from specproof.fast.verifiers.chain import along, log_ratios
 from specproof.fast.verifiers.nodes import first_sharing, needs_rows
@@ -28,8 +28,7 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
     if drafts.lengths is not None:
         raise ValueError("spectr_gbv_published takes drafts of one length, got lengths")
     batch, paths, length = needs_rows("spectr_gbv_published", drafts).tokens.shape
-    coins = uniforms(generator, batch, paths * length + 1, drafts.device)
-    flips = coins[:, :-1].view(batch, paths, length)
+    last, flips = coins(generator, drafts, each=drafts.paths)
     ratio, mass = joints(drafts)
     passing = passing_probabilities(drafts, ratio, mass)
     lead = first_sharing(drafts)
@@ -41,10 +40,10 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
         for i in range(length):  # the prefix of i + 1 tokens
             again = rejected[rows, lead[:, k, i], i] & (i + 1 < length)  # a whole draft is tested again
             tried = (i + 1 > start) & ~again
-            passes = tried & (flips[:, k, i] < passing[:, k, i])
+            passes = tried & (flips[:, i, k] < passing[:, k, i])
             path, accepted = torch.where(passes, k, path), torch.where(passes, i + 1, accepted)
             rejected[rows, lead[:, k, i], i] |= tried & ~passes
-    final = correction(drafts, Nodes(rows, path, accepted), ratio[rows, path, accepted], coins[:, -1])
+    final = correction(drafts, Nodes(rows, path, accepted), ratio[rows, path, accepted], last)
     return Outcome.of(drafts, path, accepted, final)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
 from specproof.fast.layers import Layers, advanced, modified
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.verifiers.chain import along, longest
 from specproof.fast.verifiers.greedy_block import joint_ratios
 from specproof.fast.verifiers.nodes import needs_rows
@@ -25,9 +25,8 @@ def verify(drafts: Drafts, generator: Randomness, carry: Layers | None = None) -
 
     Raises ``ValueError`` for rows without mass.
     """
-    batch, paths, length = needs_rows("staged_greedy", drafts).tokens.shape
-    coins = uniforms(generator, batch, paths * (length + 1) + 1, drafts.device)
-    stages = coins[:, :-1].view(batch, paths, length + 1)
+    batch, paths, _ = needs_rows("staged_greedy", drafts).tokens.shape
+    last, flips = coins(generator, drafts, root=True, each=drafts.paths)
     waiting = torch.arange(batch, device=drafts.device)
     path, accepted, final = torch.zeros_like(waiting), torch.zeros_like(waiting), torch.zeros_like(waiting)
     ended: list[torch.Tensor] = []
@@ -36,10 +35,10 @@ def verify(drafts: Drafts, generator: Randomness, carry: Layers | None = None) -
         chain = along(drafts, waiting, torch.full_like(waiting, k))
         chain, trail = modified(chain, None if carry is None else carry.select(waiting))
         ratios = joint_ratios(chain) - math.log(paths - k)
-        taken, weights = longest(chain, stages[waiting, k], ratios)
+        taken, weights = longest(chain, flips[waiting, :, k], ratios)
         done = (taken >= 0).nonzero().flatten()
         rows = waiting[done]
-        path[rows], accepted[rows], final[rows] = k, taken[done], weights.draw(coins[rows, -1])
+        path[rows], accepted[rows], final[rows] = k, taken[done], weights.draw(last[rows])
         ended.append(rows)
         owed.append(advanced(chain, trail, taken.clamp(min=0), final[waiting], ratios).select(done))
         waiting = waiting[taken < 0]

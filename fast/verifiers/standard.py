@@ -9,7 +9,7 @@ equal up to the last bit), the target's own row is drawn from.
 from typing import Any
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.verifiers.chain import first_refusal, only_draft
 
 drafting = Drafting(drafts=1)
@@ -20,5 +20,5 @@ rule = "standard"
 def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG001 - part of the contract
     """Verify one draft a request with L + 1 uniforms each. Raises ``ValueError`` for several drafts or rows without mass."""
     chain = only_draft("standard", drafts)
-    coins = uniforms(generator, drafts.batch, drafts.length + 1, drafts.device)  # [B, L+1]
-    return first_refusal(chain, coins[:, :-1] * chain.draft < chain.target, coins[:, -1])
+    last, flips = coins(generator, drafts)
+    return first_refusal(chain, flips[..., 0] * chain.draft < chain.target, last)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
-from specproof.fast.randomness import uniforms
+from specproof.fast.randomness import coins
 from specproof.fast.rows import LARGEST, Nodes, shaved
 from specproof.fast.verifiers.nodes import first_sharing, needs_rows
 
@@ -31,9 +31,9 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
 
     Raises ``ValueError`` for rows without mass.
     """
-    batch, paths, length = needs_rows("traversal", drafts).tokens.shape
-    coins = uniforms(generator, batch, paths * (length + 1) + 1, drafts.device)
-    own = coins[:, :-1].view(batch, paths, length + 1)  # a node's coin is that of the first draft through it
+    batch = needs_rows("traversal", drafts).batch
+    # A node's coin is that of the first draft through it.
+    last, flips = coins(generator, drafts, root=True, each=drafts.paths)
     stack = Stack.start(drafts)
     waiting = torch.arange(batch, device=drafts.device)
     path, accepted = torch.zeros_like(waiting), torch.zeros_like(waiting)
@@ -42,14 +42,14 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
         for kind, happens in ((ENTER, stack.enter), (REFUSE, stack.refuse)):
             those = what == kind
             happens(waiting[those], along[those], level[those])
-        passes = (what == FLIP) & ((own[waiting, along, level] < stack.passing[waiting, level]) | (level == 0))
+        passes = (what == FLIP) & ((flips[waiting, level, along] < stack.passing[waiting, level]) | (level == 0))
         path[waiting[passes]], accepted[waiting[passes]] = along[passes], level[passes]
         waiting = waiting[~passes]
         if not len(waiting):
             break
     nodes = Nodes(torch.arange(batch, device=drafts.device), path, accepted)
     left = shaved(drafts, nodes, stack.cut.gather(1, accepted[:, None]).squeeze(1)).or_target()
-    return Outcome.of(drafts, path, accepted, left.draw(coins[:, -1]))
+    return Outcome.of(drafts, path, accepted, left.draw(last))
 
 
 @dataclass(frozen=True)

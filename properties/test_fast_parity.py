@@ -1,0 +1,89 @@
+"""Every fast verifier has, instance by instance, the exact law of the reference rule of its name."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from specproof.fast.verifiers import VERIFIERS
+from specproof.properties.cases import Case, RowMaker, table
+from specproof.properties.evidence.exact import observe_exactly
+from specproof.properties.evidence.probing import observe_probed
+from specproof.properties.subject import subject_of_rule, subject_of_verifier
+from specproof.reference.law import total_variation
+from specproof.reference.model import TableModel, prefixes
+from specproof.reference.verifiers import rule
+
+TOLERANCE = 1e-6
+# Vocabulary, length, drafts, and how many tokens of text (None: one block).
+Size = tuple[int, int, int, int | None]
+ONE_DRAFT: list[Size] = [
+    (2, 1, 1, None), (3, 1, 1, None), (2, 2, 1, None), (4, 1, 1, None), (3, 2, 1, None), (2, 3, 1, None), (2, 1, 1, 4),
+    (2, 2, 1, 4), (3, 1, 1, 3), (2, 2, 1, 5),
+]  # fmt: skip
+SEVERAL: list[Size] = [
+    (2, 1, 2, None), (3, 1, 2, None), (2, 2, 2, None), (4, 1, 2, None), (2, 1, 3, None), (3, 1, 3, None), (3, 2, 2, None),
+    (2, 1, 2, 4), (3, 1, 2, 3), (2, 2, 2, 4),
+]  # fmt: skip
+
+
+class DoubleCase(Case):
+    """A case whose rows are handed over in float64: rounding to a grid (K-SEQ) then meets the reference's numbers."""
+
+    def _table(self, model: TableModel, depth: int) -> Tensor:
+        blank = [0.0] * self.vocabulary
+        rows = model._rows
+        return torch.tensor(
+            [[float(share) for share in rows.get(prefix, blank)] for prefix in prefixes(self.vocabulary, depth)],
+            dtype=torch.float64,
+        )
+
+
+def instance(name: str, seed: int) -> Case:
+    """A generated instance: small fractions, a fifth of them zero; without replacement every draft row is full."""
+    drafting = VERIFIERS[name].drafting
+    sizes = ONE_DRAFT if drafting.drafts == 1 else SEVERAL
+    vocabulary, length, drafts, tokens = sizes[seed % len(sizes)]
+    drafts = drafts if drafting.replacement else min(drafts, vocabulary)
+    depth = length if tokens is None else tokens - 1 + length
+    most = random.Random(seed).choice([1, 3, 6, 30])
+    target = table(vocabulary, depth, RowMaker(7000 + 2 * seed, vocabulary, most, 0.2))
+    zeros = 0.2 if drafting.replacement else 0.0
+    draft = table(vocabulary, depth, RowMaker(7001 + 2 * seed, vocabulary, most, zeros))
+    return DoubleCase(f"{name} {seed}", target, draft, length, "parity", drafts, tokens)
+
+
+def distances(name: str, case: Case) -> list[float]:
+    """Total variation between the fast verifier and the reference rule: of the step, and of the text."""
+    module = VERIFIERS[name]
+    subject = subject_of_verifier(module, name=name)
+    own: dict[str, Any] = getattr(module, "rule_options", {})
+    exact = observe_exactly(subject_of_rule(rule(name, **own), name=name, version="", drafts=case.drafts), case)
+    probed = observe_probed(subject, case)
+
+    def distance(seen: Mapping[Any, Any], wanted: Mapping[Any, Any]) -> float:
+        return float(total_variation(seen, {key: float(mass) for key, mass in wanted.items()}))
+
+    step = distance(probed.steps, exact.steps)
+    # How the two continue an impossible text, which only lossy rules emit, is a matter of convention.
+    lossy = "lossy_by_design" in module.capabilities and not case.iterated
+    return [step] if lossy else [step, distance(probed.text, exact.text)]
+
+
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_law_is_the_references(name: str) -> None:
+    """One step, the rest of its block, and several iterations."""
+    for seed in range(20):
+        case = instance(name, seed)
+        assert max(distances(name, case)) < TOLERANCE, case
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_law_is_the_references_on_many(name: str) -> None:
+    """The same on two hundred instances."""
+    worst = {seed: max(distances(name, instance(name, seed))) for seed in range(100, 300)}
+    assert max(worst.values()) < TOLERANCE, max(worst, key=worst.__getitem__)
