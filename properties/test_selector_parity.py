@@ -1,5 +1,6 @@
 """Fast selectors before fast one-draft verifiers against the reference's pairs: the probed law is the exact law."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -116,3 +117,32 @@ def test_coarse_bins_keep_the_law(select: str, bins: int) -> None:
     text = probed(compose(select, "block", bins=bins), case).text
     wanted = {tokens: float(mass) for tokens, mass in case.target_law.items()}
     assert total_variation(text, wanted) < 1e-8
+
+
+CARRIED: list[dict[str, Any]] = [
+    {"select": "race", "bins": None, "cells": 2},
+    {"select": "scan", "bins": 4},
+    {"select": "kill_race", "bins": 4, "cells": 2},
+    {"select": "best_ratio", "bins": None},
+]
+
+
+def lost(options: dict[str, Any], case: Case) -> float:
+    """How far the text of greedy verification behind the selector is from the target's."""
+    text = probed(compose(verify="greedy_block", drafts=case.drafts, **options), case).text
+    return float(total_variation(text, {tokens: float(mass) for tokens, mass in case.target_law.items()}))
+
+
+@pytest.mark.parametrize("options", CARRIED[:2], ids=name)
+def test_greedy_carries_over_what_the_selection_owes(options: dict[str, Any]) -> None:
+    """The block has a token to come when the next one starts: the law of all three tokens is the target's."""
+    assert lost(options, replace(instance(4, [(2, 2, 2)], 4), tokens=3)) < 1e-8
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [*CARRIED, {"select": "race"}, {"select": "first"}], ids=name)
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_carries_over_what_the_selection_owes_nightly(options: dict[str, Any], seed: int) -> None:
+    """Layers stack where a block of three goes on for two more iterations."""
+    sizes = [(3, 2, 2), (2, 3, 2)]
+    assert lost(options, instance(seed, sizes, 3 + seed % 2)) < 1e-8

@@ -2,11 +2,11 @@
 
 A selector ``select(drafts, uniform) -> Selection`` returns one of the drafts of each request with rows of its law in place
 of the draft's (``selection``); ``uniform`` is [B, coins(L)]. Same names as the reference's. Every option that the
-reference lacks (``bins``, the default grid) changes which law is selected, never that it is known.
+reference lacks (``bins``, the default grid) changes which law is selected, never that it is known. ``start`` and ``along``
+follow that law off the drafts, for what greedy verification carries over (``carried``).
 """
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.selectors import best_ratio, first, kill_race, race, scan
-from specproof.fast.selectors.selection import Selection
+from specproof.fast.selectors.selection import Along, Selection, State
 from specproof.fast.selectors.tables import checked
 from specproof.reference.names import nearest
 
@@ -33,13 +33,26 @@ class Selector:
     """A selector with its options fixed."""
 
     name: str
-    select: Callable[..., Selection]
-    coins: Callable[[int], int]
     options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, drafts: Drafts, uniform: Tensor) -> Selection:
         """Select one draft of each request."""
-        return self.select(drafts, uniform, **self.options)
+        found: Selection = SELECTORS[self.name].select(drafts, uniform, **self.options)
+        return found
+
+    def coins(self, length: int) -> int:
+        """How many uniforms a request takes."""
+        return int(SELECTORS[self.name].coins(length))
+
+    def start(self, drafts: Drafts) -> State:
+        """Where the law of a selection among these drafts starts."""
+        found: State = SELECTORS[self.name].start(drafts, **self.options)
+        return found
+
+    def along(self, state: State, drafts: Drafts, left: Tensor, paths: int) -> Along:
+        """The law of a selection among ``paths`` drafts, from where it stands along others."""
+        found: Along = SELECTORS[self.name].along(state, drafts, left, paths, **self.options)
+        return found
 
     @property
     def twin(self) -> dict[str, Any] | None:
@@ -68,4 +81,4 @@ def selector(name: str, **options: Any) -> Selector:
             raise ValueError(nearest(f"option of selector {name}", option, allowed))
     if "table" in options:  # an unknown name fails here rather than in the first run
         checked(options["table"])
-    return Selector(name, SELECTORS[name].select, SELECTORS[name].coins, options)
+    return Selector(name, options)

@@ -68,7 +68,7 @@ def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
     place = torch.stack([trie.request, trie.draft, trie.level], dim=1)
     parts = [masses_of(*rows, group_of(*rows, bins), count) for rows in rows_at(drafts, place)]
     target_mass, draft_mass = (torch.cat(part) for part in zip(*parts, strict=True))
-    refuse(target_mass, draft_mass, place, trie.below >= 0)
+    refuse(target_mass, draft_mass, place, trie.level < drafts.each_length()[trie.request])
     target_mass = torch.where(draft_mass > 0, target_mass, 0.0)
     used = (draft_mass > 0).any(0)
     used[0] = True  # never none at all

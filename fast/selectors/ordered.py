@@ -9,6 +9,7 @@ at which of the groups that were hit to stop. State masses are relative to D(z),
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch import Tensor
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
 from specproof.fast.selectors.groups import group_count, group_of, masses_of, refuse
-from specproof.fast.selectors.selection import Selection, laid_out
+from specproof.fast.selectors.selection import Along, Selection, State, laid_out
 
 TIE = 2.0**-20  # ratios that agree to single precision are equal
 
@@ -73,36 +74,84 @@ def coins(length: int) -> int:
     return length
 
 
+@dataclass(frozen=True)
+class Node:
+    """What happens at one node of each request."""
+
+    group: Tensor  # [B, V]
+    share: Tensor  # [B, G]
+    occurs: Tensor  # [B, G, S]
+    served: Tensor  # [B, G, S]
+    law: Tensor  # [B, V] D(zc)/D(z)
+
+
+def node_of(state: State, target: Tensor, draft: Tensor, serve: Serve, bins: int | None, hits: Hits) -> Node:
+    """Serve the groups of a node whose rows are ``target`` and ``draft`` [B, V]."""
+    known = target * (state.ratio > 0)[:, None]  # behind an impossible prefix all ratios are zero
+    group, count = ordered_groups(known, draft, bins)
+    need, share = masses_of(known, draft, group, count)  # [B, G]
+    stages = stages_of(need * state.ratio[:, None], share / share.sum(-1, keepdim=True), hits)
+    occurs, served = serve(state.cells[:, 0], stages)
+    gain = torch.where(share > 0, served.sum(-1) / share, 0.0)
+    law = draft * gain.gather(-1, group)
+    return Node(group, share, occurs, served, law / law.sum(-1, keepdim=True))
+
+
+def start(drafts: Drafts, **_: Any) -> State:
+    """Where every block starts: all K drafts are there."""
+    cells = torch.zeros(drafts.batch, 1, drafts.paths, dtype=torch.float64, device=drafts.device)
+    cells[:, 0, -1] = 1
+    return State(cells, torch.ones_like(cells[:, 0, 0]))
+
+
+def after(state: State, node: Node, token: Tensor, target: Tensor, draft: Tensor, hits: Hits) -> State:
+    """The state behind ``token`` [B, 1]."""
+    at = node.group.gather(1, token)
+    served = node.served.gather(1, at[..., None].expand(-1, -1, node.served.shape[-1]))[:, 0]  # [B, S]
+    cells = passed(served, (draft.gather(1, token) / node.share.gather(1, at))[:, 0], hits)
+    law = node.law.gather(1, token)[:, 0]
+    ratio = torch.where(law > 0, state.ratio * target.gather(1, token)[:, 0] / law, 0.0)
+    return State(cells[:, None], ratio)
+
+
 def walk(drafts: Drafts, uniform: Tensor, serve: Serve, bins: int | None) -> Selection:
     """Follow the selected path of each request; ``uniform`` is [B, L]."""
-    batch, paths, length = drafts.tokens.shape
-    rows, hits = torch.arange(batch, device=uniform.device), Hits(paths, uniform.device)
-    state = torch.zeros(batch, paths, dtype=torch.float64, device=uniform.device)  # w(1..K) / D(z)
-    state[:, -1] = 1
-    ratio = torch.ones(batch, dtype=torch.float64, device=uniform.device)  # target(z) / D(z)
-    alive = torch.ones(batch, paths, dtype=torch.bool, device=uniform.device)
-    path, laws = torch.zeros_like(rows), []
-    for level in range(length):
+    rows, hits = torch.arange(drafts.batch, device=drafts.device), Hits(drafts.paths, drafts.device)
+    alive = torch.ones(drafts.batch, drafts.paths, dtype=torch.bool, device=drafts.device)
+    state, path, laws = start(drafts), torch.zeros_like(rows), []
+    for level in range(drafts.length):
+        inside = level < drafts.each_length()
         target, draft = drafts.target_probs[rows, path, level], drafts.draft_rows()[rows, path, level]  # [B, V]
-        target = target * (ratio > 0)[:, None]  # behind an impossible prefix all ratios are zero
-        group, count = ordered_groups(target, draft, bins)
-        need, share = masses_of(target, draft, group, count)  # [B, G]
-        refuse(need, share, torch.stack([rows, path, rows * 0 + level], dim=1), level < drafts.each_length())
-        occurs, served = serve(state, stages_of(need * ratio[:, None], share / share.sum(-1, keepdim=True), hits))
-        gain = torch.where(share > 0, served.sum(-1) / share, 0)
-        law = draft * gain.gather(-1, group)  # [B, V]
-        laws.append(law / law.sum(-1, keepdim=True))
-
+        refuse(target, draft, torch.stack([rows, path, rows * 0 + level], dim=1), inside)
+        node = node_of(state, target, draft, serve, bins, hits)
+        laws.append(node.law)
         tokens = drafts.tokens[:, :, level].clamp(0, drafts.vocabulary - 1)  # [B, K]
-        own = group.gather(-1, tokens)
-        stopping = draw(stop_chances(own, alive, occurs, served, hits), uniform[:, level])
-        path = torch.where(level < drafts.each_length(), stopping, path)
-        token, at = tokens.gather(1, path[:, None]), own.gather(1, path[:, None])  # [B, 1]
+        stop = stop_chances(node.group.gather(-1, tokens), alive, node.occurs, node.served, hits)
+        path = torch.where(inside, draw(stop, uniform[:, level]), path)
+        token = tokens.gather(1, path[:, None])  # [B, 1]
         alive = alive & (tokens == token)
-        state = passed(served[rows, at[:, 0]], (draft.gather(1, token) / share.gather(1, at))[:, 0], hits)
-        chosen = laws[-1].gather(1, token)[:, 0]
-        ratio = torch.where(chosen > 0, ratio * target.gather(1, token)[:, 0] / chosen, 0)
+        state = after(state, node, token, target, draft, hits)
     return laid_out(drafts, path, torch.stack(laws, dim=1))
+
+
+def walk_along(state: State, drafts: Drafts, paths: int, serve: Serve, bins: int | None) -> Along:
+    """The law along other drafts, of a selection among ``paths`` from where ``state`` stands."""
+    request = torch.arange(drafts.batch, device=drafts.device).repeat_interleave(drafts.paths)  # [B K]
+    state, hits, lengths = state.select(request), Hits(paths, drafts.device), drafts.each_length()[request]
+    tokens, laws, odds = drafts.tokens.flatten(0, 1), [], [state.ratio]
+    for level in range(drafts.length):
+        target, draft = drafts.target_probs[:, :, level].flatten(0, 1), drafts.draft_rows()[:, :, level].flatten(0, 1)
+        node = node_of(state, target, draft, serve, bins, hits)
+        laws.append(node.law)
+        behind = after(state, node, tokens[:, level, None], target, draft, hits)
+        inside = level < lengths
+        cells = torch.where(inside[:, None, None], behind.cells, state.cells)
+        state = State(cells, torch.where(inside, behind.ratio, state.ratio))
+        odds.append(state.ratio)
+    law, ratio = torch.stack(laws, dim=1), torch.stack(odds, dim=1)
+    return Along(
+        law.reshape(*drafts.tokens.shape[:2], drafts.length, -1), ratio.reshape(*drafts.tokens.shape[:2], -1), state
+    )
 
 
 def stop_chances(own: Tensor, alive: Tensor, occurs: Tensor, served: Tensor, hits: Hits) -> Tensor:

@@ -7,15 +7,16 @@ steps, not J L. One uniform chooses the winner from the exact chances of all dra
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
-from specproof.fast.selectors.groups import trie_masses
-from specproof.fast.selectors.scores import Profile, grid, uniform_profile, win_shares
-from specproof.fast.selectors.selection import Selection, edge_groups, path_ratios, selected
+from specproof.fast.selectors.groups import Masses, trie_masses
+from specproof.fast.selectors.scores import Profile, grid, rate, win_shares
+from specproof.fast.selectors.selection import Along, Selection, State, along_trie, edge_groups, path_ratios, selected
 from specproof.fast.selectors.tables import Pour, checked
 from specproof.fast.selectors.trie import Trie, trie_of
 
@@ -27,10 +28,10 @@ def coins(length: int) -> int:  # noqa: ARG001 - the same for every selector
 
 @dataclass(frozen=True)
 class Dealt:
-    """The tables of a trie: who wins at each node, and the profiles of its nodes and leaves."""
+    """The tables of a trie: who wins at each node, and the profiles of its leaves."""
 
     won: Tensor  # [N, G] D(group)/draft(node)
-    profile: Profile  # [N + B K, S]
+    leaves: Profile  # [B K, S]
 
 
 def deal(
@@ -65,7 +66,38 @@ def deal(
             width[every, read] -= part
             share[every, read] -= poured.row.sum(-1).masked_fill(~poured.cut, 0.0)
         read += active & ~poured.cut
-    return Dealt(pour.won, Profile(low, width, share))
+    return Dealt(pour.won, Profile(low[nodes:], width[nodes:], share[nodes:]))  # those of nodes are used up
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of the winner on a trie."""
+
+    trie: Trie
+    masses: Masses
+    gain: Tensor  # [N, G] D(zc)/draft(zc) by group
+    won: Tensor  # [N] D(z)/draft(z)
+    leaves: Profile  # [B K, S]
+
+
+def law_on(trie: Trie, state: State, drafts: Drafts, paths: int, table: str, bins: int | None) -> Law:
+    """Deal the scores of ``paths`` drafts down a trie from where ``state`` stands."""
+    masses = trie_masses(drafts, trie, bins)
+    total = masses.draft.sum(-1, keepdim=True)
+    ratio = path_ratios(drafts)[trie.request, trie.draft, trie.level] * state.ratio[trie.request]  # [N]
+    need, cap = masses.target / total * ratio[:, None], masses.draft / total
+    group = edge_groups(drafts, trie, masses, bins)
+    high, width, share = state.cells.unbind(1)
+    dealt = deal(trie, need, cap, group, Profile(1 - high, width, share), table=checked(table), drafts=paths)
+    return Law(trie, masses, torch.where(cap > 0, dealt.won / cap, 0.0), dealt.won.sum(-1), dealt.leaves)
+
+
+def start(drafts: Drafts, *, cells: int | None = None, **_: Any) -> State:
+    """Where every block starts: a random draft's score is uniform. Raises ``ValueError`` for fewer than one cell."""
+    edges = grid(cells, drafts.paths, drafts.device)
+    width = edges.diff()
+    ones = torch.ones(drafts.batch, dtype=torch.float64, device=drafts.device)
+    return State(torch.stack([1 - edges[:-1], width, width]).expand(drafts.batch, -1, -1), ones)
 
 
 def select(
@@ -74,17 +106,20 @@ def select(
     """Return the winner of each request and its law; ``uniform`` is [B, 1].
 
     ``cells`` equal cells (None: 32 of the default grid) and ``bins`` ratio groups an octave (None: one a token). Raises
-    ``ValueError`` for an unknown table, fewer than one cell, or rows without mass.
+    ``ValueError`` for an unknown table, fewer than one cell or bin, or rows without mass.
     """
-    trie = trie_of(drafts)
-    masses = trie_masses(drafts, trie, bins)
-    total = masses.draft.sum(-1, keepdim=True)
-    ratio = path_ratios(drafts)[trie.request, trie.draft, trie.level]  # [N]
-    need, cap = masses.target / total * ratio[:, None], masses.draft / total
-    roots = uniform_profile(grid(cells, drafts.paths, uniform.device), drafts.batch)
-    group = edge_groups(drafts, trie, masses, bins)
-    dealt = deal(trie, need, cap, group, roots, table=checked(table), drafts=drafts.paths)
-    shares = win_shares(dealt.profile.rows(slice(trie.nodes, None)), drafts.batch)
-    path = draw(shares, uniform[:, 0])
-    gain = torch.where(cap > 0, dealt.won / cap, 0)
-    return selected(drafts, path, gain[trie.node[torch.arange(drafts.batch, device=path.device), path]], masses, bins)
+    law = law_on(trie_of(drafts), start(drafts, cells=cells), drafts, drafts.paths, table, bins)
+    path = draw(win_shares(law.leaves, drafts.batch), uniform[:, 0])
+    return selected(drafts, path, law.trie.node, law.gain, law.masses, bins)
+
+
+def along(
+    state: State, drafts: Drafts, left: Tensor, paths: int, *,
+    table: str = "balanced", cells: int | None = None, bins: int | None = 10,  # noqa: ARG001 - part of the state
+) -> Along:  # fmt: skip
+    """The winner's law along other drafts, of which ``left`` [B] tokens belong to the block."""
+    law = law_on(trie_of(drafts, left), state, drafts, paths, table, bins)
+    low, width, share = law.leaves.low, law.leaves.width, law.leaves.share
+    winning = torch.cat([law.won, (share * rate(low, width, paths)).sum(-1)])  # D(z)/draft(z)
+    cells_of = torch.stack([1 - low, width, share], dim=1)
+    return along_trie(state, drafts, law.trie, law.gain, law.masses, winning, cells_of, bins)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
-from specproof.fast.selectors.ordered import Stages, coins, walk
-from specproof.fast.selectors.selection import Selection
+from specproof.fast.selectors.ordered import Stages, coins, start, walk, walk_along
+from specproof.fast.selectors.selection import Along, Selection, State
 
-__all__ = ["coins", "select"]
+__all__ = ["along", "coins", "select", "start"]
 
 
 def serve(state: Tensor, stages: Stages) -> tuple[Tensor, Tensor]:
@@ -35,3 +35,8 @@ def serve(state: Tensor, stages: Stages) -> tuple[Tensor, Tensor]:
 def select(drafts: Drafts, uniform: Tensor, *, bins: int | None = 4) -> Selection:
     """Return the selected draft of each request and its law; ``uniform`` is [B, L], ``bins`` ratio groups an octave."""
     return walk(drafts, uniform, serve, bins)
+
+
+def along(state: State, drafts: Drafts, left: Tensor, paths: int, *, bins: int | None = 4) -> Along:  # noqa: ARG001
+    """The law along other drafts; it does not depend on how much of the block is ``left``."""
+    return walk_along(state, drafts, paths, serve, bins)

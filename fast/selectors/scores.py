@@ -23,10 +23,6 @@ class Profile:
     width: Tensor  # [N, S]
     share: Tensor  # [N, S]
 
-    def rows(self, index: Tensor | slice) -> "Profile":
-        """The profiles of some of the prefixes."""
-        return Profile(self.low[index], self.width[index], self.share[index])
-
 
 def rate(low: Tensor, width: Tensor, drafts: int) -> Tensor:
     """Probability of winning per unit of draft mass in a cell, without cancellation in narrow cells."""
@@ -46,12 +42,6 @@ def grid(cells: int | None, drafts: int, device: torch.device) -> Tensor:
         return torch.linspace(0, 1, cells + 1, dtype=torch.float64, device=device)
     x = torch.linspace(0, 1, LEVELS + 1, dtype=torch.float64, device=device)
     return x / 2 + (1 - (1 - x) ** (1 / drafts)) / 2
-
-
-def uniform_profile(edges: Tensor, batch: int) -> Profile:
-    """The root's profile: a random draft's score is uniform."""
-    width = (edges[1:] - edges[:-1]).expand(batch, -1)
-    return Profile(edges[:-1].expand(batch, -1), width, width)
 
 
 def win_shares(profile: Profile, batch: int) -> Tensor:

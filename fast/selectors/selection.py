@@ -23,13 +23,34 @@ class Selection:
     path: Tensor  # [B]
 
 
+@dataclass(frozen=True)
+class State:
+    """Where the law of a selector stands at one prefix of each request, whether or not a draft went there."""
+
+    cells: Tensor  # [B, P, S] what the selector makes of it, zeros behind
+    ratio: Tensor  # [B] target(z) over the mass that ``cells`` are relative to
+
+    def select(self, rows: Tensor) -> "State":
+        """The states of some requests, in that order."""
+        return State(self.cells[rows], self.ratio[rows])
+
+
+@dataclass(frozen=True)
+class Along:
+    """The law of a selector along given paths, from where a state stands."""
+
+    law: Tensor  # [B, K, L, V] D(zc)/D(z)
+    odds: Tensor  # [B, K, L + 1] target(z)/D(z)
+    ends: State  # of B K: behind each path
+
+
 def path_ratios(drafts: Drafts) -> Tensor:
-    """``target(z)/draft(z)`` [B, K, L] of the prefixes of every draft before each of its tokens."""
+    """``target(z)/draft(z)`` [B, K, L + 1] of every prefix of every draft; zero where either is."""
     tokens = drafts.tokens[..., None]
     target = drafts.target_probs[:, :, :-1].gather(-1, tokens).squeeze(-1).double()
     draft = drafts.draft_rows().gather(-1, tokens).squeeze(-1).double()
-    ratio = torch.where(draft > 0, target / draft, 0).cumprod(-1)
-    return torch.cat([torch.ones_like(ratio[..., :1]), ratio[..., :-1]], dim=-1)
+    ratio = torch.where(draft > 0, target / draft, 0.0).cumprod(-1)
+    return torch.nn.functional.pad(ratio, (1, 0), value=1.0)
 
 
 def edge_groups(drafts: Drafts, trie: Trie, masses: Masses, bins: int | None) -> Tensor:
@@ -40,17 +61,12 @@ def edge_groups(drafts: Drafts, trie: Trie, masses: Masses, bins: int | None) ->
     return masses.column[group]
 
 
-def selected(drafts: Drafts, path: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Selection:
-    """Lay the selected ``path`` [B] out as one draft.
-
-    ``gain`` [B, L, G] weighs the draft's rows by group, up to a factor a row.
-    """
-    levels = torch.arange(drafts.length, device=path.device).repeat(drafts.batch)
-    rows = torch.arange(drafts.batch, device=path.device).repeat_interleave(drafts.length)
-    gain = gain.flatten(0, 1)[:, masses.column].to(law_type(drafts.draft_rows()))  # [B L, groups]
-    law = gain.new_empty((len(rows), drafts.vocabulary))
+def weighed(drafts: Drafts, place: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Tensor:
+    """Rows of the law [n, V] at places [n, 3]: the draft's times the ``gain`` [n, G] of each group, normalised."""
+    gain = gain[:, masses.column].to(law_type(drafts.draft_rows()))  # [n, groups]
+    law = gain.new_empty((len(place), drafts.vocabulary))
     done = 0
-    for target, draft in rows_at(drafts, torch.stack([rows, path[rows], levels], dim=1)):
+    for target, draft in rows_at(drafts, place):
         end = done + len(draft)
         group = group_of(target, draft, bins)
         if len(draft) == 1:
@@ -59,12 +75,41 @@ def selected(drafts: Drafts, path: Tensor, gain: Tensor, masses: Masses, bins: i
             law[done:end] = gain[done:end].gather(1, group) * draft
         done = end
     law /= law.sum(-1, keepdim=True, dtype=torch.float64)
+    return law
+
+
+def selected(drafts: Drafts, path: Tensor, node: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Selection:
+    """Lay the selected ``path`` [B] out as one draft; ``gain`` [N, G] weighs the rows of the nodes, ``node`` is [B, K, L]."""
+    levels = torch.arange(drafts.length, device=path.device).repeat(drafts.batch)
+    rows = torch.arange(drafts.batch, device=path.device)
+    request = rows.repeat_interleave(drafts.length)
+    place = torch.stack([request, path[request], levels], dim=1)
+    law = weighed(drafts, place, gain[node[rows, path].flatten()], masses, bins)
     return laid_out(drafts, path, law.reshape(drafts.batch, drafts.length, -1))
 
 
 def law_type(draft: Tensor) -> torch.dtype:
     """What rows of a law are kept in: half precision would lose it."""
     return torch.promote_types(draft.dtype, torch.float32)
+
+
+def along_trie(
+    state: State,
+    drafts: Drafts,
+    trie: Trie,
+    gain: Tensor,
+    masses: Masses,
+    winning: Tensor,
+    cells: Tensor,
+    bins: int | None,
+) -> Along:
+    """Lay out a law that is known on a trie: ``winning`` [N + B K] is D(z)/draft(z), ``cells`` [B K, P, S] its ends."""
+    law = weighed(drafts, torch.stack([trie.request, trie.draft, trie.level], dim=1), gain, masses, bins)
+    ratio = path_ratios(drafts) * state.ratio[:, None, None]
+    last = ratio.gather(2, drafts.each_length()[:, None, None].expand(-1, drafts.paths, 1))
+    ends = winning[trie.nodes :].reshape(last.shape)
+    odds = torch.cat([ratio[..., :-1] / winning[trie.node], last / ends], dim=-1)
+    return Along(law[trie.node], odds, State(cells, last.flatten()))
 
 
 def laid_out(drafts: Drafts, path: Tensor, law: Tensor) -> Selection:

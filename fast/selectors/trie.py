@@ -38,8 +38,8 @@ class Trie:
         return self.nodes + self.node.shape[0] * self.node.shape[1]
 
 
-def trie_of(drafts: Drafts) -> Trie:
-    """Return the trie of a batch of drafts."""
+def trie_of(drafts: Drafts, left: Tensor | None = None) -> Trie:
+    """Return the trie of a batch of drafts; ``left`` [B] tokens remain of each block, unless told those drafted."""
     tokens, lengths = drafts.tokens, drafts.each_length()
     batch, paths, length = tokens.shape
     rows, ways = torch.arange(batch, device=tokens.device), torch.arange(paths, device=tokens.device)
@@ -49,7 +49,7 @@ def trie_of(drafts: Drafts) -> Trie:
     first = agree.argmax(2)  # [B, K, L] the first draft with the same i tokens
     inside = (levels < lengths[:, None, None]) | (levels == 0)
     request, draft, level = ((first == ways[:, None]) & inside).nonzero(as_tuple=True)
-    below = lengths[request] - 1 - level
+    below = (lengths if left is None else left)[request] - 1 - level
     below, order = below.sort(descending=True, stable=True)
     request, draft, level = request[order], draft[order], level[order]
     number = torch.zeros_like(tokens)
