@@ -8,6 +8,13 @@ from specproof.reference.names import nearest
 from specproof.reference.verifiers import Rule, rule
 from specproof.reference.verifiers.recursive_without_replacement import distinct_drafts
 
+# Declared needs that no evidence serves yet: such a subject stays undecided and is never run on the wrong terms.
+UNSUPPORTED = {
+    "tree": "drafts are handed over as paths, not yet as a tree",
+    "owns_drafting": "subjects that draw their own drafts are not run yet",
+    "bonus_by_caller": "the bonus token is left to the subject; wrap the function so that it draws it",
+}
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -45,6 +52,7 @@ def subject_of_verifier(
         if capability not in CAPABILITIES:
             raise ValueError(nearest("capability", capability, CAPABILITIES))
     declared = getattr(verifier, "rule", None)
+    beyond = sorted(capabilities & UNSUPPORTED.keys())
     return Subject(
         name=name,
         kind="verifier",
@@ -53,6 +61,7 @@ def subject_of_verifier(
         drafting=getattr(verifier, "drafting", Drafting()),
         capabilities=capabilities,
         declared=rule(declared, **getattr(verifier, "rule_options", {})) if declared else None,
+        unavailable=f"{beyond[0]}: {UNSUPPORTED[beyond[0]]}" if beyond else None,
         options=options or {},
     )
 

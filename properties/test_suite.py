@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from specproof.fast.from_function import from_function
 from specproof.fast.verifiers import standard
 from specproof.properties.cases import one_step_cases
 from specproof.properties.check import CLAIMS, CheckResult
@@ -107,6 +108,15 @@ def test_unavailable_subjects_are_undecided() -> None:
     """A subject that cannot run is one undecided check with the reason."""
     (check,) = checks(Subject("x", "verifier", "1", unavailable="not installed"), Plan())
     assert (check.run().verdict, check.run().reason) == (Verdict.UNDECIDED, "not installed")
+
+
+@pytest.mark.parametrize("capability", ["tree", "owns_drafting", "bonus_by_caller"])
+def test_subjects_with_unserved_needs_are_undecided(capability: str) -> None:
+    """What a subject declares and no evidence serves is a reason, not a guess."""
+    verifier = from_function(lambda *_: None, capabilities=[capability])  # type: ignore[arg-type, return-value]
+    (check,) = checks(subject_of_verifier(verifier, name="x"), Plan())
+    assert check.run().verdict is Verdict.UNDECIDED
+    assert check.run().reason.startswith(f"{capability}: ")
 
 
 def test_alpha_of_a_run_adds_up_to_the_family() -> None:

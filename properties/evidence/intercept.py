@@ -23,9 +23,14 @@ LATTICE_BITS = {torch.float64: 32, torch.float32: 24, torch.float16: 11, torch.b
 
 @dataclass(frozen=True)
 class Uniform:
-    """An atom that is a uniform number: a multiple of ``2**-bits`` in [0, 1)."""
+    """An atom that is a uniform number: a multiple of ``2**-bits`` in [0, 1).
+
+    ``size`` neighbours were drawn together, which may be a race in Gumbel's form; ``offset`` is its place among them.
+    """
 
     bits: int
+    size: int = 1
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,6 @@ class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
         bound = {argument.name: value for argument, value in zip(func._schema.arguments, args, strict=False)}
         return scripted(self, {**bound, **kwargs}, func)
 
-    @property
-    def single(self) -> bool:
-        """Whether all draws belong to one request."""
-        return self._rows == 1
-
     def next_quantiles(self, count: int) -> NDArray[np.float64]:
         """Return the next ``count`` quantiles of every row."""
         end = self._cursor + count
@@ -97,6 +97,10 @@ class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise NotRowwise(f"a draw of shape {tuple(shape)} in a batch of {self._rows}")
         return entries // self._rows
 
+    def width(self, shape: torch.Size) -> int:
+        """How many neighbours a draw of this shape has in each row: its last dimension, one race."""
+        return shape[-1] if len(shape) > (0 if self._rows == 1 else 1) else 1
+
     def uniform_like(self, shape: torch.Size, dtype: torch.dtype, device: Any) -> Tensor:
         """Answer a draw of uniforms on [0, 1)."""
         if dtype not in LATTICE_BITS:
@@ -104,8 +108,9 @@ class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
         bits = LATTICE_BITS[dtype]
         count = self.per_row(shape)
         values = np.floor(self.next_quantiles(count) * 2.0**bits) / 2.0**bits
+        size = self.width(shape)
         for atoms in self.atoms:
-            atoms.extend([Uniform(bits)] * count)
+            atoms.extend(Uniform(bits, size, i % size) for i in range(count))
         return torch.from_numpy(values.reshape(shape)).to(dtype=dtype, device=device)
 
     def choose(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -186,8 +191,7 @@ def _randint(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
 def _exponential(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
     out: Tensor = given["self"]
     count = mode.per_row(out.shape)
-    # Rows of the last dimension are races of their own.
-    size = out.shape[-1] if out.dim() > (0 if mode.single else 1) else 1
+    size = mode.width(out.shape)
     quantiles = mode.next_quantiles(count)
     values = np.maximum(-np.log1p(-quantiles), 2.0**-52) / given.get("lambd", 1.0)
     for atoms in mode.atoms:

@@ -12,14 +12,14 @@ refined; if that does not end, the verdict is UNDECIDED. A subject that draws ou
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from specproof.properties.evidence.intercept import Atom, Choice, Exponential, Uniform
-from specproof.properties.evidence.race import RaceCells, read_race
+from specproof.properties.evidence.race import DRAWN, GUMBEL, Field, RaceCells, is_race, read_race
 from specproof.properties.evidence.tapes import Ask, Asking, Run, Tape, fix, together
 from specproof.properties.verdict import Undecided
 
@@ -33,7 +33,8 @@ Locate = Callable[[Sequence[float]], int]
 class Node:
     """A partly answered run; ``locate`` says which child's cell a row of quantiles lies in.
 
-    ``fills`` and ``points`` are what to try for the later atoms and for the next one; spot checks add to both.
+    ``fills`` and ``points`` are what to try for the later atoms and for the next one; spot checks add to both. ``races``
+    says of uniforms that were drawn together, by their position, whether they are a race.
     """
 
     root: int
@@ -41,7 +42,9 @@ class Node:
     mass: float
     fills: list[tuple[float, ...]]
     points: list[float] = field(default_factory=list)
+    races: dict[int, bool] = field(default_factory=dict)
     position: int = 0
+    atom: Atom | None = None
     children: list["Node"] = field(default_factory=list)
     locate: Locate = lambda _: 0
     result: Any = None
@@ -50,7 +53,8 @@ class Node:
         """Give the node one child for each cell: its share of the mass, and answers that lie in it."""
         self.position, self.locate = position, locate
         self.children = [
-            Node(self.root, fix(self.fixed, answers), self.mass * share, list(self.fills)) for share, answers in cells
+            Node(self.root, fix(self.fixed, answers), self.mass * share, list(self.fills), races=dict(self.races))
+            for share, answers in cells
         ]
 
 
@@ -61,17 +65,29 @@ class Settings:
     fills: int = 3
     grid: int = 3
     spot_checks: int = 300
-    refinements: int = 20
+    refinements: int = 10
     cells: int = 4096
     arity: int = 1
     seed: int = 0
+    gumbel: bool = False  # look for races among uniforms that are drawn together
 
 
 def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, Any]]:
     """Return ``(root, mass, result)`` for every cell of every root; the masses of a root sum to one.
 
-    Raises ``Undecided`` when the subject does not behave as a piecewise constant function of its draws.
+    Raises ``Undecided`` when the subject does not behave as a piecewise constant function of its draws, or of races.
     """
+    try:
+        return _explore(ask, roots, settings)
+    except _MayBeRace:
+        return _explore(ask, roots, replace(settings, gumbel=True))
+
+
+class _MayBeRace(Exception):
+    """A spot check contradicts cells along uniforms that were drawn together."""
+
+
+def _explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, Any]]:
     rng = np.random.default_rng(settings.seed)
     fills = [(0.0,), (LAST,), *(tuple(rng.random(PERIOD)) for _ in range(settings.fills - 2))]
     trees = [Node(root, (), 1.0, list(fills)) for root in range(roots)]
@@ -80,6 +96,8 @@ def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, 
         surprised = spot_check(ask, trees, settings, rng)
         if not surprised:
             return [leaf for tree in trees for leaf in leaves(tree)]
+        if not settings.gumbel and any(isinstance(node.atom, Uniform) and node.atom.size > 1 for node in surprised):
+            raise _MayBeRace
         grow(ask, surprised, settings)
     raise Undecided(
         f"random spot checks still contradict the probed cells after {settings.refinements} refinements: "
@@ -99,7 +117,12 @@ def cut(node: Node, settings: Settings) -> Asking:
     """Find what the node's next atom is and give it one child for each cell."""
     runs = yield [Tape(node.root, node.fixed, fill) for fill in node.fills]
     node.children = []
-    position, atom = _next_atom(node.fixed, runs)
+    where = (node.root, node.fixed, node.fills)
+    position, atom = _next_atom(node, runs)
+    while settings.gumbel and isinstance(atom, Uniform) and atom.size > 1 and position - atom.offset not in node.races:
+        node.races[position] = yield from is_race(where, Field(position, atom.size, GUMBEL))
+        position, atom = _next_atom(node, runs)
+    node.atom = atom
     if atom is None:
         results = {run.result for run in runs}
         if len(results) > 1:
@@ -107,8 +130,9 @@ def cut(node: Node, settings: Settings) -> Asking:
                 "equal draws led to different results: the subject has randomness that the probe cannot see"
             )
         node.result = results.pop()
-    elif isinstance(atom, Exponential):
-        race = yield from read_race(node.root, node.fixed, node.fills, position, atom.size)
+    elif _races(node, position, atom):
+        scale = DRAWN if isinstance(atom, Exponential) else GUMBEL
+        race = yield from read_race(where, Field(position, atom.size, scale))
         node.divide(position, *_race_cells(race))
     else:
         if isinstance(atom, Choice):
@@ -118,8 +142,16 @@ def cut(node: Node, settings: Settings) -> Asking:
         node.divide(position, *_interval_cells(position, edges, atom))
 
 
-def _next_atom(fixed: tuple[float, ...], runs: list[Run]) -> tuple[int, Atom | None]:
+def _races(node: Node, position: int, atom: Atom) -> TypeGuard[Exponential | Uniform]:
+    """Whether an atom belongs to a race."""
+    return isinstance(atom, Exponential) or (
+        isinstance(atom, Uniform) and node.races.get(position - atom.offset, False)
+    )
+
+
+def _next_atom(node: Node, runs: list[Run]) -> tuple[int, Atom | None]:
     """The first atom that is open. Races wait for the others: which race decides may depend on a later coin."""
+    fixed = node.fixed
     waiting: tuple[int, Atom] | None = None
     for position in range(max(len(run.atoms) for run in runs)):
         if position < len(fixed) and not math.isnan(fixed[position]):
@@ -132,9 +164,9 @@ def _next_atom(fixed: tuple[float, ...], runs: list[Run]) -> tuple[int, Atom | N
                 )
             break
         (atom,) = found
-        if atom is not None and not isinstance(atom, Exponential):
+        if atom is not None and not _races(node, position, atom):
             return position, atom
-        if isinstance(atom, Exponential) and waiting is None:
+        if atom is not None and waiting is None:
             waiting = position, atom
     return waiting if waiting is not None else (0, None)
 
