@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from specproof.fast import kernels
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import search
 
@@ -83,7 +84,7 @@ class Weights:
             filled = replace(
                 self, cut=self.cut.masked_fill(empty, 0.0), sums=self.sums.index_copy(0, index, plain.sums)
             )
-        _refuse(filled.nodes, ~((filled.mass > 0) & (filled.mass < torch.inf)), "has no mass")
+        refuse(filled.nodes, ~((filled.mass > 0) & (filled.mass < torch.inf)), "has no mass")
         return filled
 
     def plus_target(self, extra: Tensor) -> "Weights":
@@ -93,8 +94,13 @@ class Weights:
 
     def draw(self, uniform: Tensor) -> Tensor:
         """Draw one token a node by inverse distribution function: ``uniform`` [n] gives [n]; never one without weight."""
-        block, rest = search(self.sums, uniform * self.mass)
         vocabulary = self.drafts.vocabulary
+        if kernels.usable(self.drafts.device):
+            from specproof.fast.kernels import residual
+
+            width = _width(vocabulary)
+            return residual.draw(self.drafts, self.nodes, self.cut, self.extra, self.sums, uniform, width)
+        block, rest = search(self.sums, uniform * self.mass)
         tokens = block[:, None] * _width(vocabulary) + torch.arange(_width(vocabulary), device=uniform.device)
         inside, known = tokens < vocabulary, tokens.clamp(max=vocabulary - 1)
         wide = self.nodes.wide()
@@ -108,16 +114,24 @@ class Weights:
 def shaved(drafts: Drafts, nodes: Nodes, cut: Tensor) -> Weights:
     """Sum the weights ``(target - cut draft)+`` of nodes [n]. Raises ``ValueError`` naming the request with a NaN."""
     cut = cut.clamp(max=LARGEST)
-    count, chunk = len(cut), max(1, CACHED // drafts.vocabulary) if drafts.device.type == "cpu" else len(cut)
+    weights = Weights(drafts, nodes, cut, _sums(drafts, nodes, cut))
+    refuse(nodes, weights.mass.isnan(), "is NaN")
+    return weights
+
+
+def _sums(drafts: Drafts, nodes: Nodes, cut: Tensor) -> Tensor:
+    """Block sums of the weights of nodes [n], by what the device is good at."""
+    if kernels.usable(drafts.device):
+        from specproof.fast.kernels import residual
+
+        return residual.block_sums(drafts, nodes, cut, _width(drafts.vocabulary))
+    chunk = max(1, CACHED // drafts.vocabulary)
     if chunk == 1:
         places = zip(nodes.request.tolist(), nodes.path.tolist(), nodes.position.tolist(), cut.tolist(), strict=True)
         parts = [_one(drafts, b, k, i, factor) for b, k, i, factor in places]
     else:
-        parts = [_some(drafts, nodes[i : i + chunk], cut[i : i + chunk]) for i in range(0, count, max(chunk, 1))]
-    sums = torch.cat(parts) if parts else cut.new_zeros(0, _blocks(drafts.vocabulary))
-    weights = Weights(drafts, nodes, cut, sums)
-    _refuse(nodes, weights.mass.isnan(), "is NaN")
-    return weights
+        parts = [_some(drafts, nodes[i : i + chunk], cut[i : i + chunk]) for i in range(0, len(cut), chunk)]
+    return torch.cat(parts) if parts else cut.new_zeros(0, _blocks(drafts.vocabulary))
 
 
 def both_rows(drafts: Drafts, nodes: Nodes) -> Iterator[tuple[slice, Tensor, Tensor]]:
@@ -179,7 +193,8 @@ def _blocks(vocabulary: int) -> int:
     return -(-vocabulary // _width(vocabulary))
 
 
-def _refuse(nodes: Nodes, bad: Tensor, why: str) -> None:
+def refuse(nodes: Nodes, bad: Tensor, why: str) -> None:
+    """Raise ``ValueError`` naming the first request whose row is ``bad``."""
     if bool(bad.any()):
         at = int(bad.nonzero()[0])
         raise ValueError(f"request {int(nodes.request[at])}: target row {int(nodes.position[at])} {why}")

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from specproof.fast import kernels
 from specproof.fast.batch import Drafts
 from specproof.fast.selectors.trie import Trie
 
 OCTAVES = 10  # ratios beyond 2^10 and below 2^-10 share the outermost groups
+MOST_ON_KERNELS = 1024  # a tile of a kernel holds no more groups
 CHUNK = 1 << 15  # entries of the rows that are worked on at once: a few passes over them should stay in the cache
 
 
@@ -23,10 +25,19 @@ def group_of(target: Tensor, draft: Tensor, bins: int | None) -> Tensor:
     """Group [.., V] of every token of some rows, int64, increasing with the ratio."""
     if bins is None:
         return torch.arange(draft.shape[-1], device=draft.device).expand(draft.shape)
+    if on_kernels(draft.device, bins):
+        from specproof.fast.kernels import histogram
+
+        return histogram.groups(target, draft, bins, OCTAVES)
     ratio = target / draft
     never = ratio == torch.inf  # the draft never draws it
     place = ratio.log2_().mul_(bins).add_(OCTAVES * bins + 1).nan_to_num_(nan=0.0)
     return place.clamp_(0, 2 * OCTAVES * bins + 1).add_(never).int().long()  # by way of int32: twice as fast
+
+
+def on_kernels(device: torch.device, bins: int) -> bool:
+    """Whether histograms of that many groups are made by kernels."""
+    return kernels.usable(device) and 2 * OCTAVES * bins + 3 <= MOST_ON_KERNELS
 
 
 def group_count(vocabulary: int, bins: int | None) -> int:
@@ -62,12 +73,22 @@ def rows_at(drafts: Drafts, place: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
             yield drafts.target_probs[part.unbind(1)], every[part.unbind(1)]
 
 
+def masses_at(drafts: Drafts, place: Tensor, bins: int | None, count: int) -> tuple[Tensor, Tensor]:
+    """Target and draft mass [n, count] of the groups at places [n, 3]."""
+    if bins is not None and on_kernels(drafts.device, bins):
+        from specproof.fast.kernels import histogram
+
+        return histogram.masses(drafts, place, bins, OCTAVES, count)
+    parts = [masses_of(*rows, group_of(*rows, bins), count) for rows in rows_at(drafts, place)]
+    target_mass, draft_mass = zip(*parts, strict=True)
+    return torch.cat(target_mass), torch.cat(draft_mass)
+
+
 def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
     """The masses of every node of a trie. Raises ``ValueError`` naming the first row without draft mass or with a NaN."""
     count = group_count(drafts.vocabulary, bins)
     place = torch.stack([trie.request, trie.draft, trie.level], dim=1)
-    parts = [masses_of(*rows, group_of(*rows, bins), count) for rows in rows_at(drafts, place)]
-    target_mass, draft_mass = (torch.cat(part) for part in zip(*parts, strict=True))
+    target_mass, draft_mass = masses_at(drafts, place, bins, count)
     refuse(target_mass, draft_mass, place, trie.level < drafts.each_length()[trie.request])
     target_mass = torch.where(draft_mass > 0, target_mass, 0.0)
     used = (draft_mass > 0).any(0)
