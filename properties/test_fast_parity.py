@@ -20,14 +20,11 @@ from specproof.reference.verifiers import rule
 TOLERANCE = 1e-6
 # Vocabulary, length, drafts, and how many tokens of text (None: one block).
 Size = tuple[int, int, int, int | None]
-ONE_DRAFT: list[Size] = [
-    (2, 1, 1, None), (3, 1, 1, None), (2, 2, 1, None), (4, 1, 1, None), (3, 2, 1, None), (2, 3, 1, None), (2, 1, 1, 4),
-    (2, 2, 1, 4), (3, 1, 1, 3), (2, 2, 1, 5),
-]  # fmt: skip
-SEVERAL: list[Size] = [
-    (2, 1, 2, None), (3, 1, 2, None), (2, 2, 2, None), (4, 1, 2, None), (2, 1, 3, None), (3, 1, 3, None), (3, 2, 2, None),
-    (2, 1, 2, 4), (3, 1, 2, 3), (2, 2, 2, 4),
-]  # fmt: skip
+# Small ones are met by every run, all of them by the nightly one.
+ONE_DRAFT: list[Size] = [(2, 1, 1, None), (3, 1, 1, None), (2, 2, 1, None), (2, 1, 1, 3), (2, 2, 1, 4)]
+MORE_ONE_DRAFT: list[Size] = [(4, 1, 1, None), (3, 2, 1, None), (2, 3, 1, None), (3, 1, 1, 3), (2, 2, 1, 5)]
+SEVERAL: list[Size] = [(2, 1, 2, None), (3, 1, 2, None), (2, 1, 3, None), (2, 2, 2, None), (2, 1, 2, 3)]
+MORE_SEVERAL: list[Size] = [(4, 1, 2, None), (3, 1, 3, None), (3, 2, 2, None), (3, 1, 2, 3), (2, 2, 2, 4)]
 
 
 class DoubleCase(Case):
@@ -42,10 +39,15 @@ class DoubleCase(Case):
         )
 
 
-def instance(name: str, seed: int) -> Case:
+# Those that promise the law of a reference rule by default; the others' parity needs options: test_selector_parity.
+TWINS = [name for name, module in VERIFIERS.items() if module.rule is not None]
+
+
+def instance(name: str, seed: int, *, small: bool) -> Case:
     """A generated instance: small fractions, a fifth of them zero; without replacement every draft row is full."""
     drafting = VERIFIERS[name].drafting
-    sizes = ONE_DRAFT if drafting.drafts == 1 else SEVERAL
+    sizes, more = (ONE_DRAFT, MORE_ONE_DRAFT) if drafting.drafts == 1 else (SEVERAL, MORE_SEVERAL)
+    sizes = sizes if small else sizes + more
     vocabulary, length, drafts, tokens = sizes[seed % len(sizes)]
     drafts = drafts if drafting.replacement else min(drafts, vocabulary)
     depth = length if tokens is None else tokens - 1 + length
@@ -73,17 +75,17 @@ def distances(name: str, case: Case) -> list[float]:
     return [step] if lossy else [step, distance(probed.text, exact.text)]
 
 
-@pytest.mark.parametrize("name", VERIFIERS)
+@pytest.mark.parametrize("name", TWINS)
 def test_law_is_the_references(name: str) -> None:
     """One step, the rest of its block, and several iterations."""
     for seed in range(20):
-        case = instance(name, seed)
+        case = instance(name, seed, small=True)
         assert max(distances(name, case)) < TOLERANCE, case
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", VERIFIERS)
+@pytest.mark.parametrize("name", TWINS)
 def test_law_is_the_references_on_many(name: str) -> None:
     """The same on two hundred instances."""
-    worst = {seed: max(distances(name, instance(name, seed))) for seed in range(100, 300)}
+    worst = {seed: max(distances(name, instance(name, seed, small=False))) for seed in range(100, 300)}
     assert max(worst.values()) < TOLERANCE, max(worst, key=worst.__getitem__)

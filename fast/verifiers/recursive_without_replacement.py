@@ -21,7 +21,7 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
     Raises ``ValueError`` naming the request whose drafts do not, or whose rows have no mass.
     """
     first = drafts.tokens[:, :, :1].squeeze(-1).sort(1).values  # [B, K]
-    doubled = (first.diff(dim=1) == 0).any(1)
+    doubled = (first.diff(dim=1) == 0).any(1) & (drafts.each_length() > 0)
     if bool(doubled.any()):
         at = int(doubled.nonzero()[0])
         raise ValueError(

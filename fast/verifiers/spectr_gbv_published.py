@@ -13,7 +13,7 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
 from specproof.fast.randomness import coins, draw
-from specproof.fast.rows import Nodes, both_rows
+from specproof.fast.rows import Nodes, both_rows, refuse
 from specproof.fast.verifiers.chain import along, log_ratios
 from specproof.fast.verifiers.nodes import first_sharing, needs_rows
 
@@ -89,5 +89,7 @@ def correction(drafts: Drafts, nodes: Nodes, ratio: Tensor, uniform: Tensor) -> 
         child = (ratio[at, None] * draft / target.clamp(min=1e-320)).nan_to_num(0.0).clamp(max=1)
         left = target * (1 - child**drafts.paths)
         whole = (nodes.position[at] == drafts.length) | (left.sum(-1) <= 0)
-        final[at] = draw(torch.where(whole[:, None], target, left), uniform[at])
+        weights = torch.where(whole[:, None], target, left)
+        refuse(nodes[at], ~(weights.sum(-1) > 0), "has no mass")
+        final[at] = draw(weights, uniform[at])
     return final

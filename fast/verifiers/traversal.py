@@ -15,7 +15,8 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
 from specproof.fast.randomness import coins
-from specproof.fast.rows import LARGEST, Nodes, shaved
+from specproof.fast.rows import Nodes, shaved
+from specproof.fast.verifiers.chain import LARGEST_LOG
 from specproof.fast.verifiers.nodes import first_sharing, needs_rows
 
 drafting = Drafting(drafts=2)
@@ -42,7 +43,9 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
         for kind, happens in ((ENTER, stack.enter), (REFUSE, stack.refuse)):
             those = what == kind
             happens(waiting[those], along[those], level[those])
-        passes = (what == FLIP) & ((flips[waiting, level, along] < stack.passing[waiting, level]) | (level == 0))
+        passes = (what == FLIP) & (
+            (flips[waiting, level, along] < stack.log_passing[waiting, level].exp()) | (level == 0)
+        )
         path[waiting[passes]], accepted[waiting[passes]] = along[passes], level[passes]
         waiting = waiting[~passes]
         if not len(waiting):
@@ -54,18 +57,18 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
 
 @dataclass(frozen=True)
 class Stack:
-    """The nodes from the root to where each request stands, by level: what is left of their targets, and p; [B, L+1]."""
+    """The nodes from the root to where each request stands, by level: what is left of their targets, and log p; [B, L+1]."""
 
     drafts: Drafts
     cut: Tensor
     mass: Tensor
-    passing: Tensor
+    log_passing: Tensor
 
     @classmethod
     def start(cls, drafts: Drafts) -> "Stack":
         """Every root untouched, and certain to pass."""
-        ones = torch.ones(drafts.batch, drafts.length + 1, dtype=torch.float64, device=drafts.device)
-        return cls(drafts, torch.zeros_like(ones), ones, ones.clone())
+        zeros = torch.zeros(drafts.batch, drafts.length + 1, dtype=torch.float64, device=drafts.device)
+        return cls(drafts, zeros, torch.ones_like(zeros), zeros.clone())
 
     def enter(self, at: Tensor, along: Tensor, level: Tensor) -> None:
         """Go down to the children at ``level`` >= 1."""
@@ -73,22 +76,22 @@ class Stack:
         token = self.drafts.tokens[at, along, level - 1]
         target, draft = parent.target(self.drafts, token), parent.draft(self.drafts, token)
         owed = (target - self.cut[at, level - 1] * draft).clamp(min=0) / self.mass[at, level - 1]
-        offered = self.passing[at, level - 1] * owed
-        certain = (offered >= draft) & (offered > 0)
-        self.passing[at, level] = torch.where(certain, 1.0, offered / draft.clamp(min=1e-320))
+        offered = self.log_passing[at, level - 1] + owed.log() - draft.clamp(min=1e-320).log()
+        self.log_passing[at, level] = offered.clamp(max=0)
         self.cut[at, level], self.mass[at, level] = 0.0, 1.0
 
     def refuse(self, at: Tensor, along: Tensor, level: Tensor) -> None:
         """Take a refused child off the nodes at ``level``."""
-        live = self.passing[at, level] > 0  # a node that cannot pass stays so
+        live = self.log_passing[at, level] > -torch.inf  # a node that cannot pass stays so
         at, along, level = at[live], along[live], level[live]
         if not len(at):
             return
-        passing, mass = self.passing[at, level], self.mass[at, level]
-        cut = (self.cut[at, level] + mass / passing).clamp(max=LARGEST)
+        passing, mass = self.log_passing[at, level], self.mass[at, level]
+        cut = self.cut[at, level] + mass * (-passing).clamp(max=LARGEST_LOG).exp()
         remaining = shaved(self.drafts, Nodes(at, along, level), cut).mass
-        left = passing * remaining / mass  # R
-        self.passing[at, level] = torch.where(left + 1 > passing, left / (left + 1 - passing).clamp(min=1e-300), 1.0)
+        left = passing + (remaining / mass).log()  # log R
+        total = left.exp() - torch.expm1(passing)  # R + 1 - p
+        self.log_passing[at, level] = torch.where(total > 0, left - total.log(), 0.0).clamp(max=0)
         some = remaining > 0
         self.cut[at[some], level[some]], self.mass[at[some], level[some]] = cut[some], remaining[some]
 
