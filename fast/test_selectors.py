@@ -11,7 +11,7 @@ from specproof.fast.batch import Drafts
 from specproof.fast.selectors import SELECTORS, selector
 from specproof.fast.selectors.scores import Profile, rate, win_shares
 from specproof.fast.selectors.tables import fill
-from specproof.fast.verifiers.composed import compose
+from specproof.fast.verifiers.composed import compose, composed
 from specproof.reference.chance import Chance
 from specproof.reference.law import law
 from specproof.reference.model import Model, Prefix, TableModel, joint, prefixes
@@ -212,6 +212,10 @@ def test_unknown_names_and_numbers_are_refused() -> None:
         compose("race", "recursive")
     with pytest.raises(ValueError, match="at least 1, got 0"):
         compose("race", "block", drafts=0)
+    with pytest.raises(ValueError, match="table=balanced; that option is fixed"):
+        composed("spectr_gbv", table="proportional")
+    with pytest.raises(ValueError, match="needs a selector, one of first, scan"):
+        composed("block")
     drafts = random_drafts(1, 2, 2, 5)
     for wrong in ({"cells": 0}, {"bins": 0}):
         with pytest.raises(ValueError, match="at least 1"):
@@ -232,3 +236,13 @@ def test_compose_takes_seeds_uniforms_and_generators(name: str) -> None:
     uniform = torch.rand(3, coins, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     again = verifier.verify(drafts, torch.Generator().manual_seed(3)).tokens
     assert again.shape == verifier.verify(drafts, uniform).tokens.shape == (3, 4)
+
+
+def test_only_what_the_reference_has_too_is_declared() -> None:
+    """The default grid and bins have no twin; without them the reference's pair promises the acceptance."""
+    assert composed("spectr_gbv").rule is None
+    assert composed("block", selector="race", cells=4).rule is None
+    exact = composed("spectr_gbv", cells=4, bins=None, drafts=3)
+    assert (exact.rule, exact.drafting.drafts) == ("greedy_block", 3)
+    assert exact.rule_options == {"selector": "race", "table": "balanced", "cells": 4}
+    assert composed("greedy_multipath_block").rule_options == {"selector": "best_ratio"}

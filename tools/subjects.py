@@ -10,6 +10,7 @@ from typing import Any
 
 from specproof.fast.from_function import from_function
 from specproof.fast.verifiers import VERIFIERS
+from specproof.fast.verifiers.composed import PAIRS, composed
 from specproof.fast.verifiers.configured import configured
 from specproof.integration.adapters import ADAPTERS, adapter
 from specproof.integration.adapters.unavailable import Unavailable
@@ -65,7 +66,8 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
         if family == "fast":
             if name not in VERIFIERS:
                 raise UnknownSubject(nearest("fast verifier", name, VERIFIERS))
-            found = configured(text, VERIFIERS[name], given)
+            pair = name in PAIRS or "selector" in given
+            found = composed(name, **given) if pair else configured(text, VERIFIERS[name], given)
             return subject_of_verifier(found, name=text, version=__version__, options=given)
         if family == "reference":
             return _reference(name, given)

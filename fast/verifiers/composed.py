@@ -76,9 +76,10 @@ def compose(select: str, verify: str, *, drafts: int = 2, **options: Any) -> Com
     )
 
 
-PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
-    "spectr_gbv": ("greedy_block", {"selector": "race", "table": "balanced"}),
-    "greedy_multipath_block": ("block", {"selector": "best_ratio"}),
+# A one-draft verifier and the selector in front of it, under a name of their own: what is fixed, and what is usual.
+PAIRS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "spectr_gbv": ("greedy_block", {"selector": "race", "table": "balanced"}, {}),
+    "greedy_multipath_block": ("block", {"selector": "best_ratio"}, {"bins": None}),
 }
 
 
@@ -87,11 +88,11 @@ def composed(name: str, **options: Any) -> Composed:
 
     Raises ``ValueError`` for an unknown name or option, or one that the pair fixes.
     """
-    verify, fixed = PAIRS.get(name, (name, {}))
+    verify, fixed, usual = PAIRS.get(name, (name, {}, {}))
     for option in options:
         if option in fixed:
             raise ValueError(f"{name} is {verify} with {option}={fixed[option]}; that option is fixed")
-    chosen = {**options, **fixed}
+    chosen = {**usual, **options, **fixed}
     if "selector" not in chosen:
         raise ValueError(f"{name} needs a selector, one of {', '.join(SELECTORS)}")
     return compose(chosen.pop("selector"), verify, **chosen)

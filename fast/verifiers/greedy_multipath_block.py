@@ -3,11 +3,10 @@
 Equal ratios share a group, as in the reference; ``compose("best_ratio", "block", bins=10)`` groups near ones too.
 """
 
-from specproof.fast.verifiers.composed import compose
+from specproof.fast.verifiers.composed import composed
 
-_composed = compose("best_ratio", "block", bins=None)
-verify = _composed.verify
-drafting = _composed.drafting
-capabilities = _composed.capabilities
-rule = _composed.rule
-rule_options = _composed.rule_options
+_pair = composed("greedy_multipath_block")
+verify = _pair.verify
+drafting = _pair.drafting
+capabilities = _pair.capabilities
+rule = "greedy_multipath_block"

@@ -5,10 +5,10 @@ verification owes the rest of the block is carried over. The default grid of 32 
 own; with ``compose("race", "greedy_block", cells=4, bins=None)`` the law is the reference's.
 """
 
-from specproof.fast.verifiers.composed import compose
+from specproof.fast.verifiers.composed import composed
 
-_composed = compose("race", "greedy_block", table="balanced")
-verify = _composed.verify
-drafting = _composed.drafting
-capabilities = _composed.capabilities
-rule = _composed.rule
+_pair = composed("spectr_gbv")
+verify = _pair.verify
+drafting = _pair.drafting
+capabilities = _pair.capabilities
+rule = _pair.rule
