@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from specproof.bench.command import bench
 from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
 from specproof.law_command import law
@@ -41,6 +42,7 @@ def front_door() -> None:
 
 app.command()(law)
 app.command()(leaderboard)
+app.add_typer(bench, name="bench")
 
 
 @app.command()

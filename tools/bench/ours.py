@@ -1,0 +1,70 @@
+"""Our own contenders: verifiers and selectors of the fast engine on given inputs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from specproof.bench.clock import Contender
+from specproof.bench.inputs import Inputs
+from specproof.bench.traffic import chain_bytes, trie_bytes, walk_bytes
+from specproof.fast.batch import Drafts, Outcome
+from specproof.fast.selectors import selector
+from specproof.fast.verifiers import VERIFIERS
+from specproof.fast.verifiers.composed import compose
+
+SELECTORS: dict[str, dict[str, Any]] = {
+    "race balanced": {"select": "race", "table": "balanced"},
+    "race proportional": {"select": "race", "table": "proportional"},
+    "scan": {"select": "scan"},
+    "best_ratio": {"select": "best_ratio"},
+    "kill_race": {"select": "kill_race"},
+}
+Touches = Callable[[Drafts, Outcome], float]
+TOUCHES: dict[str, Touches] = {"recursive": walk_bytes, "k_seq": walk_bytes}
+
+
+def verifier(name: str, given: Inputs, *, title: str | None = None) -> Contender:
+    """A verifier that has no selector before it, from probabilities."""
+    module, drafts = VERIFIERS[name], given.drafts
+    touches = TOUCHES.get(name, chain_bytes)
+    return Contender(
+        title or name, lambda generator: module.verify(drafts, generator), lambda outcome: touches(drafts, outcome)
+    )
+
+
+def from_logits(name: str, given: Inputs) -> Contender:
+    """A verifier of one draft, with the softmax of all rows before it."""
+    module = VERIFIERS[name]
+    read = given.tokens.shape[2] * 2 + 1
+
+    def call(generator: torch.Generator) -> Outcome:
+        drafts = Drafts(given.tokens, given.draft_logits.softmax(-1), given.target_logits.softmax(-1))
+        outcome: Outcome = module.verify(drafts, generator)
+        return outcome
+
+    row = given.size.vocabulary * given.target_logits.element_size()
+    return Contender(f"{name}, softmax first", call, lambda _: given.size.batch * read * row)
+
+
+def composed(select: str, verify: str, given: Inputs) -> Contender:
+    """A selector before a one-draft verifier."""
+    options = dict(SELECTORS[select])
+    found = compose(options.pop("select"), verify, drafts=given.size.drafts, **options)
+    drafts, touched = given.drafts, trie_bytes(given.drafts)
+    return Contender(f"{verify} + {select}", lambda generator: found.verify(drafts, generator), lambda _: touched)
+
+
+def selection(select: str, given: Inputs) -> Contender:
+    """A selector alone: which draft, and the rows of its law."""
+    options = dict(SELECTORS[select])
+    chosen = selector(options.pop("select"), **options)
+    drafts, touched, count = given.drafts, trie_bytes(given.drafts), chosen.coins(given.size.length)
+
+    def call(generator: torch.Generator) -> Any:
+        uniform = torch.rand(
+            given.size.batch, count, dtype=torch.float64, generator=generator, device=given.tokens.device
+        )
+        return chosen(drafts, uniform)
+
+    return Contender(f"select {select}", call, lambda _: touched)
