@@ -25,11 +25,11 @@ from specproof.fast.verifiers.composed import compose
 SETTLING = 3  # iterations of a long run that are not counted
 OURS = "block + race balanced"
 ONE_DRAFT = ("standard", "block", "greedy_block")
-PUBLISHED = (*ONE_DRAFT, "recursive", "k_seq", "traversal", "block + best_ratio", "spectr_gbv_published")
+PUBLISHED = (*ONE_DRAFT, "recursive", "k_seq", "traversal", "greedy_multipath_block", "spectr_gbv_published")
 RULES = (
-    *ONE_DRAFT, "recursive", "k_seq", "traversal", "staged_greedy", "block + best_ratio", "spectr_gbv_published",
+    *ONE_DRAFT, "recursive", "k_seq", "traversal", "staged_greedy", "greedy_multipath_block", "spectr_gbv_published",
     "block + scan", "greedy_block + scan", "greedy_block + kill_race", "greedy_block + race proportional",
-    "greedy_block + race balanced", OURS,
+    "spectr_gbv", OURS,
 )  # fmt: skip
 READING = (
     "Tokens an iteration, accepted ones and the one after them, with the standard error of the simulation in brackets. "
@@ -60,10 +60,10 @@ class Setting:
 
 QUICK = (Setting(20, 4, 4, models=8, blocks=512, runs=128, batch=512),)
 FULL = (
-    Setting(20, 4, 4, models=32, blocks=4096, runs=1024, batch=1024),
-    Setting(20, 6, 4, models=32, blocks=4096, runs=1024, batch=1024),
+    Setting(20, 4, 4, models=32, blocks=2048, runs=512, batch=512),
+    Setting(20, 6, 4, models=32, blocks=2048, runs=512, batch=512),
     Setting(40, 8, 8, models=32, blocks=1024, runs=256, batch=256),
-    Setting(1000, 8, 8, models=4, blocks=512, runs=192, batch=64),
+    Setting(1000, 8, 8, models=4, blocks=256, runs=128, batch=64),
 )
 
 

@@ -7,11 +7,9 @@ import torch
 
 from specproof.bench.clock import Contender, Listener, measure
 from specproof.bench.inputs import Inputs, Size, inputs
-from specproof.bench.ours import SELECTORS
 from specproof.bench.report import Part, Section
 from specproof.fast.batch import Drafts
 from specproof.fast.verifiers import VERIFIERS
-from specproof.fast.verifiers.composed import compose
 
 QUICK = (Size(8, 1, 8, 8000), Size(1, 4, 4, 8000))
 FULL = (Size(16, 1, 8, 32000), Size(1, 4, 4, 32000))
@@ -25,19 +23,11 @@ def layers(
     """Follow a generation of each greedy rule and time its iterations side by side."""
     parts: list[Part] = []
     for size in sizes:
-        name, found = greedy(size)
-        steps = generation(found, [inputs(size, device=device, seed=i) for i in range(iterations)])
+        name = "greedy_block" if size.drafts == 1 else "spectr_gbv"
+        steps = generation(VERIFIERS[name], [inputs(size, device=device, seed=i) for i in range(iterations)])
         timings = measure(steps, seconds=seconds, device=device, listen=listen)
         parts.append(Section(name, size, timings, NOTE))
     return parts
-
-
-def greedy(size: Size) -> tuple[str, Any]:
-    """Greedy block verification, behind the race where there are several drafts."""
-    if size.drafts == 1:
-        return "greedy_block", VERIFIERS["greedy_block"]
-    options = dict(SELECTORS["race balanced"])
-    return "spectr_gbv", compose(options.pop("select"), "greedy_block", drafts=size.drafts, **options)
 
 
 def generation(found: Any, blocks: Sequence[Inputs]) -> list[Contender]:

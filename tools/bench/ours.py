@@ -21,7 +21,10 @@ SELECTORS: dict[str, dict[str, Any]] = {
     "kill_race": {"select": "kill_race"},
 }
 Touches = Callable[[Drafts, Outcome], float]
-TOUCHES: dict[str, Touches] = {"recursive": walk_bytes, "k_seq": walk_bytes}
+SELECTING = ("spectr_gbv", "greedy_multipath_block")
+TOUCHES: dict[str, Touches] = {
+    "recursive": walk_bytes, "k_seq": walk_bytes, **dict.fromkeys(SELECTING, lambda drafts, _: trie_bytes(drafts)),
+}  # fmt: skip
 
 
 def verifier(name: str, given: Inputs, *, title: str | None = None) -> Contender:

@@ -12,7 +12,7 @@ from specproof.bench.verify import growth
 
 QUICK, FULL = Size(1, 4, 4, 32000), Size(1, 8, 8, 32000)
 QUICK_VOCABULARIES, VOCABULARIES = (8000, 32000), (8000, 16000, 32000, 64000, 128000)
-NOTE = "spectr_gbv is greedy_block + race balanced. A selector reads every distinct prefix of the drafts, K-SEQ only where it goes."
+NOTE = "spectr_gbv: greedy_block + race balanced. A selector reads every distinct prefix of the drafts, K-SEQ only where it goes."
 
 
 def select(
@@ -41,7 +41,7 @@ def verifications(given: Inputs) -> list[Contender]:
     return [
         ours.verifier("k_seq", given),
         *(ours.composed(name, "block", given) for name in ours.SELECTORS),
-        ours.composed("race balanced", "greedy_block", given),
+        ours.verifier("spectr_gbv", given),
     ]
 
 

@@ -10,7 +10,7 @@ from specproof.bench.inputs import Inputs, Size, inputs
 from specproof.bench.report import Growth, Part, Section
 
 ONE_DRAFT = ("standard", "block", "greedy_block")
-SEVERAL = ("recursive", "staged_greedy", "traversal", "spectr_gbv_published")
+SEVERAL = ("recursive", "staged_greedy", "traversal", "greedy_multipath_block", "spectr_gbv", "spectr_gbv_published")
 FROM_PROBABILITIES = {
     "vLLM C++ kernels": rivals.vllm_from_probabilities,
     "flashspec": rivals.flashspec_from_probabilities,
@@ -62,9 +62,7 @@ def several(given: Inputs) -> list[Contender]:
     return [
         *(ours.verifier(name, given) for name in ("k_seq", *SEVERAL)),
         ours.composed("scan", "block", given),
-        ours.composed("best_ratio", "block", given),
         ours.composed("race balanced", "block", given),
-        ours.composed("race balanced", "greedy_block", given),
     ]
 
 
