@@ -21,8 +21,8 @@ def serve(state: Tensor, stages: Stages) -> tuple[Tensor, Tensor]:
     number, forced = hits.now + hits.later - 1, hits.later == 0
     dropped_to = torch.nn.functional.one_hot(hits.later, hits.drafts).to(state)[:, 1:]  # [S, K - 1]: k = 1 .. K - 1
     alone = (1 - stages.hit)[..., None] ** torch.arange(1, hits.drafts + 1, device=state.device)  # [B, G, K]
-    occurs, served = torch.empty_like(stages.chances), torch.empty_like(stages.chances)
-    for g in range(stages.need.shape[1]):
+    occurs, served = torch.zeros_like(stages.chances), torch.zeros_like(stages.chances)
+    for g in (stages.hit > 0).any(0).nonzero().flatten().tolist():
         hit = state[:, number] * stages.chances[:, g]  # [B, S]
         left = stages.need[:, g, None] - (hit.cumsum(-1) - hit)
         kept = torch.where(forced, hit, torch.minimum(hit, left.clamp(min=0)))
