@@ -45,11 +45,12 @@ def search(weights: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
     """Find the entry of each row in which ``position`` lies when the weights are laid end to end, and how far inside.
 
     ``weights`` [n, m], ``position`` [n]. Rounding can push the position beyond the end: the last entry with weight is
-    found then, never one without.
+    found then, never one without. It can also push it before the entry that was found: never inside by less than nothing,
+    or a search that goes on there could find an entry without weight.
     """
     cumulative = weights.cumsum(-1)
     index = torch.searchsorted(cumulative, position[:, None], right=True)
     last = weights.shape[-1] - 1 - (weights > 0).flip(-1).to(torch.int8).argmax(-1, keepdim=True)
     index = torch.minimum(index, last)  # [n, 1]
     before = cumulative.gather(-1, index) - weights.gather(-1, index)
-    return index.squeeze(-1), position - before.squeeze(-1)
+    return index.squeeze(-1), (position - before.squeeze(-1)).clamp(min=0)

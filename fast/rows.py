@@ -147,7 +147,7 @@ def _one(drafts: Drafts, request: int, path: int, position: int, cut: float) -> 
     """Block sums of one wide row: views, nothing is gathered."""
     row = drafts.target_probs[request, path, position]
     if cut == 0:
-        return _block_sums(row[None])
+        return block_sums(row[None])
     if cut != 1:
         row = row.double()
     elif row.dtype.itemsize < 4:
@@ -157,7 +157,7 @@ def _one(drafts: Drafts, request: int, path: int, position: int, cut: float) -> 
         row[drafts.tokens[request, path, position]] -= cut
     else:
         row = torch.sub(row, drafts.draft_probs[request, path, position].to(row.dtype), alpha=cut)
-    return _block_sums(row.clamp_(min=0)[None])
+    return block_sums(row.clamp_(min=0)[None])
 
 
 def _some(drafts: Drafts, nodes: Nodes, cut: Tensor) -> Tensor:
@@ -172,10 +172,10 @@ def _some(drafts: Drafts, nodes: Nodes, cut: Tensor) -> Tensor:
             draft = drafts.draft_probs[nodes.request, nodes.path, position].double()
             left = torch.where(cut[:, None] > 0, left - cut[:, None] * draft, left)
         left = left.clamp(min=0)
-    return _block_sums(left)
+    return block_sums(left)
 
 
-def _block_sums(rows: Tensor) -> Tensor:
+def block_sums(rows: Tensor) -> Tensor:
     """Sum rows [n, V] over blocks of tokens, [n, blocks]; the last block may be short."""
     width = _width(rows.shape[-1])
     whole = rows.shape[-1] // width * width
