@@ -14,6 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
+from specproof.fast.kernels import AS_WRITTEN
 
 TILE = 128
 SPAN = 4096  # tokens that one program reads
@@ -97,8 +98,9 @@ def groups(target: Tensor, draft: Tensor, bins: int, octaves: int) -> Tensor:
     if group.numel():
         with torch.cuda.device_of(group):
             _group_kernel[(triton.cdiv(group.numel(), TILE),)](
-                target.contiguous(), draft.contiguous(), group, group.numel(), bins, octaves, _kind(target, draft), TILE
-            )
+                target.contiguous(), draft.contiguous(), group, group.numel(), bins, octaves, _kind(target, draft), TILE,
+                **AS_WRITTEN,
+            )  # fmt: skip
     return group
 
 

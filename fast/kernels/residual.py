@@ -14,6 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
+from specproof.fast.kernels import AS_WRITTEN
 from specproof.fast.rows import Nodes
 
 TILE = 1024  # tokens that one program of the first pass reads
@@ -102,7 +103,7 @@ def block_sums(drafts: Drafts, nodes: Nodes, cut: Tensor, width: int) -> Tensor:
         with torch.cuda.device_of(sums):
             _sum_kernel[len(cut), triton.cdiv(blocks, span)](
                 *_rows(drafts), *_places(nodes), cut.contiguous(), sums, drafts.length, drafts.vocabulary, blocks,
-                *_steps(drafts), width, padded, span, drafts.draft_probs is None,
+                *_steps(drafts), width, padded, span, drafts.draft_probs is None, **AS_WRITTEN,
             )  # fmt: skip
     return sums
 
@@ -119,6 +120,7 @@ def draw(
                 *_rows(drafts), *_places(nodes), cut.contiguous(), added, sums.contiguous(),
                 uniform.double().contiguous(), tokens, drafts.length, drafts.vocabulary, sums.shape[1], *_steps(drafts),
                 width, triton.next_power_of_2(width), triton.next_power_of_2(sums.shape[1]), drafts.draft_probs is None,
+                **AS_WRITTEN,
             )  # fmt: skip
     return tokens
 
