@@ -8,6 +8,7 @@ import torch
 from specproof.bench.clock import Contender
 from specproof.bench.inputs import Inputs
 from specproof.bench.traffic import chain_bytes, trie_bytes, walk_bytes
+from specproof.fast import from_logits as logits
 from specproof.fast.batch import Drafts, Outcome
 from specproof.fast.selectors import selector
 from specproof.fast.verifiers import VERIFIERS
@@ -28,7 +29,7 @@ TOUCHES: dict[str, Touches] = {
 
 
 def verifier(name: str, given: Inputs, *, title: str | None = None) -> Contender:
-    """A verifier that has no selector before it, from probabilities."""
+    """A verifier by name, from probabilities."""
     module, drafts = VERIFIERS[name], given.drafts
     touches = TOUCHES.get(name, chain_bytes)
     return Contender(
@@ -37,17 +38,26 @@ def verifier(name: str, given: Inputs, *, title: str | None = None) -> Contender
 
 
 def from_logits(name: str, given: Inputs) -> Contender:
-    """A verifier of one draft, with the softmax of all rows before it."""
+    """A verifier of one draft that makes probabilities of the rows it needs; it needs those up to the first rejection."""
+    rule = {"standard": logits.standard, "block": logits.block}[name]
+    tokens, draft, target = given.tokens[:, 0], given.draft_logits[:, 0], given.target_logits[:, 0]
+    return Contender(
+        f"{name} from logits",
+        lambda generator: rule(tokens, draft, target, generator),
+        lambda outcome: walk_bytes(given.drafts, outcome),
+    )
+
+
+def softmax_first(name: str, given: Inputs) -> Contender:
+    """A verifier of one draft with the softmax of all rows before it."""
     module = VERIFIERS[name]
-    read = given.tokens.shape[2] * 2 + 1
 
     def call(generator: torch.Generator) -> Outcome:
         drafts = Drafts(given.tokens, given.draft_logits.softmax(-1), given.target_logits.softmax(-1))
         outcome: Outcome = module.verify(drafts, generator)
         return outcome
 
-    row = given.size.vocabulary * given.target_logits.element_size()
-    return Contender(f"{name}, softmax first", call, lambda _: given.size.batch * read * row)
+    return Contender(f"{name}, softmax first", call, lambda outcome: walk_bytes(given.drafts, outcome))
 
 
 def composed(select: str, verify: str, given: Inputs) -> Contender:

@@ -49,7 +49,9 @@ def verify(
         mine = [ours.verifier(name, given) for name in ONE_DRAFT]
         parts.append(_section("one draft, from probabilities", given, mine, FROM_PROBABILITIES, seconds, listen))
         if size.batch == 1:
-            mine = [ours.from_logits(name, given) for name in ("standard", "block")]
+            mine = [
+                make(name, given) for make in (ours.from_logits, ours.softmax_first) for name in ("standard", "block")
+            ]
             parts.append(_section("one draft, from logits", given, mine, FROM_LOGITS, seconds, listen))
     return [
         *parts,
