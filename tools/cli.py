@@ -20,6 +20,7 @@ from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
+from specproof.output import STDOUT, check_destination, report_console, write_data
 from specproof.properties.subject import Subject
 from specproof.properties.suite import EvidenceChoice
 from specproof.properties.verdict import Verdict, merged
@@ -64,16 +65,14 @@ def certify(
         raise UsageError(str(error)) from error
     # Two threads make calls on small tensors many times slower than one.
     torch.set_num_threads(1)
-    report = Console(stderr=json == "-", highlight=False)
+    report = report_console(json)
     verdicts = []
     for subject in resolved:
         certificate = _certify_one(subject, evidence, seed, seconds)
         verdicts.append(certificate.verdict)
         print_report(certificate, report)
-        if json == "-":
-            print(certificate.to_json())
-        elif json is not None:
-            _write(Path(json), certificate, several=len(resolved) > 1)
+        if json is not None:
+            write_data(_destination(json, certificate, several=len(resolved) > 1), certificate.to_json())
     raise typer.Exit(EXIT[merged(verdicts)])
 
 
@@ -89,7 +88,8 @@ def _check_arguments(evidence: str, seconds: float | None, device: str, json: st
         if not torch.cuda.is_available():
             raise UsageError("--device cuda: this machine has no CUDA device")
         raise UsageError("--device cuda: no evidence runs on a CUDA device yet; use cpu")
-    if json == "-" and subjects > 1:
+    check_destination("--json", json)
+    if json == STDOUT and subjects > 1:
         raise UsageError(f"--json - takes one subject, got {subjects}")
 
 
@@ -104,16 +104,13 @@ def _certify_one(subject: Subject, evidence: str, seed: int, seconds: float | No
         return run_certification(subject, evidence=evidence, seed=seed, seconds=seconds, on_event=show)  # type: ignore[arg-type]
 
 
-def _write(path: Path, certificate: Certificate, *, several: bool) -> None:
-    """Write one certificate; several go to files of their own beside the given name."""
-    if several:
-        name = certificate.subject.name.replace(":", "-").replace("/", "-")
-        path = path.with_name(f"{path.stem}-{name}{path.suffix or '.json'}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(certificate.to_json() + "\n")
-    partial.replace(path)  # a reader never sees half a certificate
-    Console(stderr=True, highlight=False).print(f"certificate: {path}")
+def _destination(path: str, certificate: Certificate, *, several: bool) -> str:
+    """Where a certificate goes; several go to files of their own beside the given name."""
+    if not several:
+        return path
+    name = certificate.subject.name.replace(":", "-").replace("/", "-")
+    given = Path(path)
+    return str(given.with_name(f"{given.stem}-{name}{given.suffix or '.json'}"))
 
 
 @app.command()

@@ -7,6 +7,7 @@ from rich.console import Console
 from specproof.usage import UsageError
 
 STDOUT = "-"
+WIDTH = 120
 
 
 def check_destination(option: str, destination: str | None, endings: tuple[str, ...] = ()) -> None:
@@ -28,7 +29,10 @@ def check_destination(option: str, destination: str | None, endings: tuple[str, 
 
 def report_console(destination: str | None) -> Console:
     """The console for what a person reads: stderr when the data takes stdout."""
-    return Console(stderr=destination == STDOUT, highlight=False)
+    console = Console(stderr=destination == STDOUT, highlight=False)
+    if not console.is_terminal:  # a pipe or a log has no width of its own; tables need some
+        console.width = max(console.width, WIDTH)
+    return console
 
 
 def write_data(destination: str, text: str) -> None:

@@ -215,7 +215,7 @@ def test_json_is_written_where_asked(tmp_path: Path, capsys: pytest.CaptureFixtu
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["c-reference-block.json", "c-reference-standard.json"]
     assert json.loads((tmp_path / "new" / names[0]).read_text())["subject"]["name"] == "reference:block"
-    assert "certificate: " in capsys.readouterr().err
+    assert "written: " in capsys.readouterr().err
 
 
 def test_exit_code_is_the_worst_of_several_subjects(capsys: pytest.CaptureFixture[str]) -> None:
