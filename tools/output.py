@@ -7,7 +7,7 @@ from rich.console import Console
 from specproof.usage import UsageError
 
 STDOUT = "-"
-WIDTH = 120
+WIDTH = 130
 
 
 def check_destination(option: str, destination: str | None, endings: tuple[str, ...] = ()) -> None:
