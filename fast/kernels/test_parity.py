@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from specproof.fast import kernels
 from specproof.fast.batch import Drafts
 from specproof.fast.rows import WIDTH, Nodes, shaved
-from specproof.fast.selectors import groups
+from specproof.fast.selectors import groups, race
+from specproof.fast.verifiers import block, standard
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 if not (INTERPRETED or torch.cuda.is_available()):
@@ -167,3 +169,25 @@ def test_groups_of_degenerate_ratios() -> None:
     draft = torch.tensor([0.0, 0.0, 0.5, 0.5], device=DEVICE)
     expected = groups.group_of(target.cpu(), draft.cpu(), 10)
     assert histogram.groups(target, draft, 10, groups.OCTAVES).tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="on a GPU nothing has to be persuaded: test_gpu.py")
+def test_verifiers_and_selectors_decide_alike_through_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same uniforms give the same tokens, drafts and laws when the kernels do the work."""
+    drafts = batch(1013)
+    first = Drafts(drafts.tokens[:, :1], drafts.draft_probs[:, :1], drafts.target_probs[:, :1])
+    coins = torch.rand(2, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+
+    def decide() -> list[Tensor]:
+        found = [standard.verify(first, coins[:, :3]), block.verify(first, coins)]
+        selection = race.select(drafts, coins[:, :1])
+        return [*(outcome.tokens for outcome in found), selection.path, selection.drafts.draft_probs]
+
+    expected = decide()
+    monkeypatch.setattr(kernels, "usable", lambda _: True)
+    *tokens, law = decide()
+    assert [part.tolist() for part in tokens] == [part.tolist() for part in expected[:-1]]
+    assert float((law - expected[-1]).abs().sum(-1).max()) < 1e-3  # a token at the edge of a bin may change its group
+    first.target_probs[1, :, :, 5] = torch.nan
+    with pytest.raises(ValueError, match=r"request 1: target row . is NaN"):
+        standard.verify(first, torch.ones(2, 3, dtype=torch.float64))
