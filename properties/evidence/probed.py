@@ -65,7 +65,7 @@ class Settings:
     fills: int = 3
     grid: int = 3
     spot_checks: int = 300
-    refinements: int = 10
+    refinements: int = 30
     cells: int = 4096
     arity: int = 1
     seed: int = 0
@@ -78,16 +78,20 @@ def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, 
     Raises ``Undecided`` when the subject does not behave as a piecewise constant function of its draws, or of races.
     """
     try:
-        return _explore(ask, roots, settings)
+        return _explore(ask, roots, settings, suspicious=True)
     except _MayBeRace:
+        pass
+    try:
         return _explore(ask, roots, replace(settings, gumbel=True))
+    except Undecided:  # coins that decide nothing under the fillings pass for a race, and are none
+        return _explore(ask, roots, settings)
 
 
 class _MayBeRace(Exception):
     """A spot check contradicts cells along uniforms that were drawn together."""
 
 
-def _explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, Any]]:
+def _explore(ask: Ask, roots: int, settings: Settings, *, suspicious: bool = False) -> list[tuple[int, float, Any]]:
     rng = np.random.default_rng(settings.seed)
     fills = [(0.0,), (LAST,), *(tuple(rng.random(PERIOD)) for _ in range(settings.fills - 2))]
     trees = [Node(root, (), 1.0, list(fills)) for root in range(roots)]
@@ -96,7 +100,7 @@ def _explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float,
         surprised = spot_check(ask, trees, settings, rng)
         if not surprised:
             return [leaf for tree in trees for leaf in leaves(tree)]
-        if not settings.gumbel and any(isinstance(node.atom, Uniform) and node.atom.size > 1 for node in surprised):
+        if suspicious and any(isinstance(node.atom, Uniform) and node.atom.size > 1 for node in surprised):
             raise _MayBeRace
         grow(ask, surprised, settings)
     raise Undecided(
@@ -130,7 +134,7 @@ def cut(node: Node, settings: Settings) -> Asking:
                 "equal draws led to different results: the subject has randomness that the probe cannot see"
             )
         node.result = results.pop()
-    elif _races(node, position, atom):
+    elif _races(atom, node, position):
         scale = DRAWN if isinstance(atom, Exponential) else GUMBEL
         race = yield from read_race(where, Field(position, atom.size, scale))
         node.divide(position, *_race_cells(race))
@@ -138,11 +142,12 @@ def cut(node: Node, settings: Settings) -> Asking:
         if isinstance(atom, Choice):
             edges = [*np.cumsum(atom.weights).tolist()[:-1], 1.0]
         else:
+            assert isinstance(atom, Uniform)
             edges = yield from _changes(node, position, atom, settings)
         node.divide(position, *_interval_cells(position, edges, atom))
 
 
-def _races(node: Node, position: int, atom: Atom) -> TypeGuard[Exponential | Uniform]:
+def _races(atom: Atom, node: Node, position: int) -> TypeGuard[Exponential | Uniform]:
     """Whether an atom belongs to a race."""
     return isinstance(atom, Exponential) or (
         isinstance(atom, Uniform) and node.races.get(position - atom.offset, False)
@@ -164,7 +169,7 @@ def _next_atom(node: Node, runs: list[Run]) -> tuple[int, Atom | None]:
                 )
             break
         (atom,) = found
-        if atom is not None and not _races(node, position, atom):
+        if atom is not None and not _races(atom, node, position):
             return position, atom
         if atom is not None and waiting is None:
             waiting = position, atom
