@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from specproof.fast.verifiers import VERIFIERS
 from specproof.properties.cases import Case, RowMaker, table
+from specproof.properties.evidence import probing
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.subject import subject_of_rule, subject_of_verifier
@@ -37,10 +39,6 @@ class DoubleCase(Case):
             [[float(share) for share in rows.get(prefix, blank)] for prefix in prefixes(self.vocabulary, depth)],
             dtype=torch.float64,
         )
-
-
-# Those that promise the law of a reference rule by default; the others' parity needs options: test_selector_parity.
-TWINS = [name for name, module in VERIFIERS.items() if module.rule is not None]
 
 
 # Those that promise the law of a reference rule by default; the others' parity needs options: test_selector_parity.
@@ -80,8 +78,10 @@ def distances(name: str, case: Case) -> list[float]:
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_law_is_the_references(name: str) -> None:
+def test_law_is_the_references(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One step, the rest of its block, and several iterations."""
+    # Here the wanted law is known: cells that were missed show by themselves, without as many spot checks.
+    monkeypatch.setattr(probing, "BATCHED", replace(probing.BATCHED, spot_checks=1000, refinements=40))
     for seed in range(20):
         case = instance(name, seed, small=True)
         assert max(distances(name, case)) < TOLERANCE, case
