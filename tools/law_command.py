@@ -22,7 +22,7 @@ from specproof.subjects import UnknownSubject, parse_options
 from specproof.usage import UsageError, refuse
 from specproof.written import Written, instance, read_case, written, written_table
 
-ROWS = "'1/2 1/2' at every prefix, or 'row; 0: row; 0,1: row'."
+ROWS = "'1/2 1/2' at every prefix; '1/2 1/2; 0: 1/3 2/3; 0,1: 1 0' with other rows after 0 and after 0,1."
 
 
 def law(

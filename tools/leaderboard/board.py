@@ -19,7 +19,8 @@ DIGITS = 25
 READING = (
     "Shares are E[tau] of one block over the block transport optimum, the value SpecTr-GBV claims and the level ceiling: "
     "mean over the instances, and the worst one. tokens/iteration: long decode, what greedy rules carry over included. "
-    "* draws distinct drafts: the ceilings, for independent ones, do not bind. Lossy rules may exceed any of them."
+    "* draws distinct drafts: the ceilings, for independent ones, do not bind, and where there are fewer tokens than drafts it "
+    "cannot run. Lossy rules may exceed any ceiling."
 )
 
 
