@@ -31,7 +31,8 @@ class Composed:
     drafting: Drafting
     rule: str | None
     rule_options: dict[str, Any] = field(default_factory=dict)
-    capabilities: frozenset[str] = frozenset({"batch", "ragged", "drafts", "takes_uniforms"})
+    # Not "ragged": lengths are honoured, but longer neighbours move a request's uniforms.
+    capabilities: frozenset[str] = frozenset({"batch", "drafts", "takes_uniforms"})
 
     def verify(self, drafts: Drafts, generator: Randomness, carry: Carried | None = None) -> Outcome:
         """Select one draft of each request and verify it. Raises ``ValueError`` for drafts without probabilities."""
