@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom, chi2, ncx2
 
 Floats = NDArray[np.float64]
+DISTINCT = 1e-12  # below it two laws differ by rounding only
 
 
 def empirical_total_variation(counts: NDArray[np.int64], law: Floats, outside: int = 0) -> float:
@@ -64,6 +65,11 @@ def draws_to_refute(law: Floats, wrong: Floats, alpha: float, power: float = 0.9
     """Draws that the e-process needs to refute a subject whose law is ``wrong`` (planning figure).
 
     The chi-square distance from the reference gives the count for chi-square; twice that covers the e-process.
+    Raises ``ValueError`` for laws that no number of draws tells apart.
     """
     distance = float(((wrong - law) ** 2 / law).sum())
+    if distance < DISTINCT:
+        raise ValueError(
+            f"the laws differ by {distance:.1e} in chi-square distance: no number of draws tells them apart"
+        )
     return math.ceil(2 * noncentrality(len(law), alpha, power) / distance)

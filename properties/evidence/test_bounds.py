@@ -53,3 +53,9 @@ def test_draws_outside_the_support_count_as_distance() -> None:
 def test_noncentrality_agrees_with_the_published_planning_figures(cells: int, wanted: int) -> None:
     """The non-centralities of a dense bias at alpha 1e-6 and power .999, to 2 %."""
     assert bounds.noncentrality(cells, 1e-6, 0.999) == pytest.approx(wanted, rel=0.02)
+
+
+def test_draws_to_refute_needs_a_difference() -> None:
+    """A fault that a case cannot show has no planned sample size."""
+    with pytest.raises(ValueError, match="no number of draws tells them apart"):
+        bounds.draws_to_refute(LAW, LAW + 1e-9, 1e-6)
