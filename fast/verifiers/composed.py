@@ -2,7 +2,8 @@
 
 The selected path is handed on with the rows of its law in place of the draft's, so whatever verifies one draft without
 loss verifies several. The selector takes its uniforms first, then the verifier its own. Before ``greedy_block`` the target
-owed to the rest of the block is carried (``specproof.fast.selectors.carried``); the others remember nothing.
+owed to the rest of the block is carried (``specproof.fast.selectors.carried``); the others remember nothing. How many
+uniforms the selector takes depends on the batch's longest draft: with seeds, a longer neighbour moves a request's draws.
 """
 
 from dataclasses import dataclass, field
@@ -31,8 +32,7 @@ class Composed:
     drafting: Drafting
     rule: str | None
     rule_options: dict[str, Any] = field(default_factory=dict)
-    # Not "ragged": lengths are honoured, but longer neighbours move a request's uniforms.
-    capabilities: frozenset[str] = frozenset({"batch", "drafts", "takes_uniforms"})
+    capabilities: frozenset[str] = frozenset({"batch", "ragged", "drafts", "takes_uniforms"})
 
     def verify(self, drafts: Drafts, generator: Randomness, carry: Carried | None = None) -> Outcome:
         """Select one draft of each request and verify it. Raises ``ValueError`` for drafts without probabilities."""
