@@ -86,8 +86,8 @@ def name(options: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("options", SELECTORS, ids=name)
 def test_composed_verifiers_have_the_law_of_the_reference(options: dict[str, Any]) -> None:
-    """20 instances a selector, none left out."""
-    assert max(parity(options, seed, SMALL) for seed in range(20)) < 1e-8
+    """10 instances a selector, none left out; 200 at night."""
+    assert max(parity(options, seed, SMALL) for seed in range(10)) < 1e-8
 
 
 @pytest.mark.nightly

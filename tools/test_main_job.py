@@ -25,6 +25,8 @@ def test_transformers_is_certified() -> None:
     assert max(calls) <= 3000
     bounds = [c.evidence for c in certificate.checks if c.evidence.upper_bound is not None]
     assert all(e.confidence is not None and e.confidence >= 1 - 1e-6 for e in bounds)
+    # ``r <= p/q`` accepts an impossible draft when the uniform is exactly zero: 2^-24, below tolerance and not hidden.
+    assert any("impossible text" in note and "e-08" in note for note in certificate.notes)
 
 
 def test_ensemble_weight_is_refuted_with_its_weakest_claim() -> None:
@@ -34,9 +36,3 @@ def test_ensemble_weight_is_refuted_with_its_weakest_claim() -> None:
     assert certificate.weakest_violated == "support"
     assert certificate.claims["declared acceptance"] is Verdict.HELD
     assert certificate.claims["acceptance ceiling"] is Verdict.FAILED
-
-
-def test_uniform_of_zero_is_noted() -> None:
-    """``r <= p/q`` accepts an impossible draft when the uniform is exactly zero: 2^-24, below tolerance, not hidden."""
-    certificate = specproof.certify(resolve("transformers"), evidence="probed")
-    assert any("impossible text" in note and "e-08" in note for note in certificate.notes)
