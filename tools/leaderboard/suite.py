@@ -161,12 +161,12 @@ def _full() -> Suite:
         generated("5 tokens V2 L3 K2", 2, 3, "several iterations", seed=24, tokens=5, drafts=2),
     ]
     chains = [
-        constant_chain("coins", "1/3 2/3", "2/3 1/3", length=2, drafts=2, iterations=12),
-        constant_chain("coins L3", "1/3 2/3", "2/3 1/3", length=3, drafts=2, iterations=6),
-        *(chain(f"chain V2 L2 K2 #{s}", 2, length=2, drafts=2, iterations=12, seed=s) for s in range(501, 509)),
-        *(chain(f"chain V2 L2 K3 #{s}", 2, length=2, drafts=3, iterations=8, seed=s) for s in range(511, 515)),
-        *(chain(f"chain V3 L2 K2 #{s}", 3, length=2, drafts=2, iterations=5, seed=s) for s in range(521, 525)),
-        *(chain(f"chain V2 L3 K2 #{s}", 2, length=3, drafts=2, iterations=5, seed=s) for s in range(531, 535)),
+        constant_chain("coins", "1/3 2/3", "2/3 1/3", length=2, drafts=2, iterations=8),
+        constant_chain("coins L3", "1/3 2/3", "2/3 1/3", length=3, drafts=2, iterations=4),
+        *(chain(f"chain V2 L2 K2 #{s}", 2, length=2, drafts=2, iterations=8, seed=s) for s in range(501, 509)),
+        *(chain(f"chain V2 L2 K3 #{s}", 2, length=2, drafts=3, iterations=4, seed=s) for s in range(511, 515)),
+        *(chain(f"chain V3 L2 K2 #{s}", 3, length=2, drafts=2, iterations=4, seed=s) for s in range(521, 525)),
+        *(chain(f"chain V2 L3 K2 #{s}", 2, length=3, drafts=2, iterations=4, seed=s) for s in range(531, 535)),
     ]
     distinct = {ladder.case.name: ladder for ladder in ladders}  # some coins have several denominators
     return Suite("full", tuple(distinct.values()), tuple(texts), tuple(chains))
