@@ -24,7 +24,7 @@ certify: setup
 	$(BIN)/specproof certify transformers --json certificates/transformers.json
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Everything that CI leaves out for its length; needs no GPU.
 nightly: setup

@@ -16,6 +16,13 @@ CLAIMS = {
     "first token": "the first token has the target's law",
     "block": "the tokens of one block have the target's joint law",
     "iterations": "the text of several iterations has the target's joint law",
+    "independent requests": "what one request gets does not depend on the others, and no two share randomness",
+    "degenerate rows": "rows without a law (NaN, zero, -1) get a documented answer, never a silent id",
+    "precision": "decides as exact arithmetic does, outside the rounding margin of a threshold",
+    "driven": "decides as the declared rule on the same uniforms",
+    "drafts": "its drafts have the law that it declares for them",
+    "target rows": "verifies against the rows that plain decoding would use",
+    "monotone": "more drafts do not lower its acceptance",
     "declared acceptance": "accepts as many tokens as the declared rule",
     "acceptance ceiling": "accepts no more tokens than a lossless rule can",
 }
@@ -24,6 +31,9 @@ IMPLIED = {
     "support": ("first token", "block", "iterations"),
     "first token": ("block", "iterations"),
     "block": ("iterations",),
+    "drafts": ("first token", "block", "iterations"),
+    "target rows": ("first token", "block", "iterations"),
+    "independent requests": ("driven",),
 }
 
 

@@ -11,8 +11,9 @@ from specproof.properties.check import CLAIMS, CheckResult
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.mutants import MUTANTS, mutant, mutant_rule
+from specproof.properties.plan import Plan
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
-from specproof.properties.suite import Plan, checks
+from specproof.properties.suite import checks
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.law import total_variation
 from specproof.reference.verifiers import rule
@@ -75,7 +76,7 @@ def test_counterexamples_are_small_and_simple(name: str, convictions: dict[str, 
     assert float(small[0].total_variation if "/" not in small[0].total_variation else 1) > 0
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
+@pytest.mark.parametrize("name", sorted(PROPERTIES))
 def test_every_property_convicts_a_mutant(name: str, convictions: dict[str, list[CheckResult]]) -> None:
     """A property that convicts nothing proves nothing."""
     assert name in {result.property for result in itertools.chain(*convictions.values())}

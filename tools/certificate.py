@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from specproof.properties.check import CLAIMS, IMPLIED, CheckResult, Counterexample
 from specproof.properties.evidence.classical import holm
+from specproof.properties.plan import Plan
 from specproof.properties.subject import Subject
-from specproof.properties.suite import Plan
 from specproof.properties.verdict import Verdict, merged
 
 SCHEMA = "specproof-certificate/1"

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from specproof.certificate import Certificate, assemble
-from specproof.properties.suite import EvidenceChoice, Plan, checks
+from specproof.properties.plan import EvidenceChoice, Plan
+from specproof.properties.suite import checks
 from specproof.subjects import describe
 
 Listener = Callable[[int, int, str], None]

@@ -21,8 +21,8 @@ from specproof.certification import certify as run_certification
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
 from specproof.output import STDOUT, check_destination, report_console, write_data
+from specproof.properties.plan import EvidenceChoice
 from specproof.properties.subject import Subject
-from specproof.properties.suite import EvidenceChoice
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.names import nearest
 from specproof.report import print_report

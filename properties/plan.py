@@ -1,0 +1,99 @@
+"""What one certification runs, and the form of a named check: what every property family is written in.
+
+A family is a function ``(subject, plan) -> Iterator[Check]``: it names its checks before anything runs, so that what did
+not run can be told from what passed. Evidence that several checks share is a ``Gathering``.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from specproof.properties.cases import Case
+from specproof.properties.check import CheckResult, Evidence, Finding, Judge
+from specproof.properties.subject import Subject
+from specproof.properties.verdict import Undecided, Verdict
+
+EvidenceChoice = Literal["quick", "nightly", "exact", "probed", "driven", "sampled"]
+FAMILY_ALPHA = 1e-6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one certification runs. ``seconds`` limits the sampled evidence, which then ends UNDECIDED.
+
+    ``deadline`` is the moment (``time.monotonic``) at which those seconds are over.
+    """
+
+    evidence: EvidenceChoice = "quick"
+    seed: int = 0
+    seconds: float | None = None
+    alpha: float = FAMILY_ALPHA
+    deadline: float = field(init=False, repr=False, default=float("inf"))
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            object.__setattr__(self, "deadline", time.monotonic() + self.seconds)
+
+    def asks_for(self, kind: str) -> bool:
+        """Whether evidence of this kind is wanted: by itself, or as part of a battery."""
+        return self.evidence in ("quick", "nightly", kind)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A named check that has not run yet."""
+
+    id: str
+    property: str
+    claim: str
+    case: str
+    kind: str
+    run: Callable[[], CheckResult] = field(repr=False)
+
+
+class Gathering:
+    """Evidence on one case, gathered when first asked for and kept, also when it failed."""
+
+    def __init__(self, gather: Callable[..., Any], *arguments: Any) -> None:
+        self._gather = gather
+        self._arguments = arguments
+        self._known = False
+        self._found: Any = None
+        self._reason: Undecided | None = None
+
+    def __call__(self) -> Any:
+        """Return the evidence; raises ``Undecided`` with the same reason every time it could not be gathered."""
+        if not self._known:
+            try:
+                self._found = self._gather(*self._arguments)
+            except Undecided as reason:
+                self._reason = reason
+            self._known = True
+        if self._reason is not None:
+            raise self._reason
+        return self._found
+
+
+def named(name: str, claim: str, case: Case | str, kind: str, gather: Callable[[], Any], judge: Judge) -> Check:
+    """A check of property ``name``: ``judge`` makes a finding of what ``gather`` returns; ``Undecided`` is caught."""
+    title = case if isinstance(case, str) else case.name
+    identity = f"{name}.{claim.replace(' ', '_')}[{kind}:{title.replace(' ', '_')}]"
+
+    def run() -> CheckResult:
+        try:
+            found = judge(gather())
+        except Undecided as reason:
+            found = Finding(Verdict.UNDECIDED, str(reason), Evidence(kind))
+        return CheckResult(
+            identity, name, claim, title, found.verdict, found.reason, found.evidence, found.counterexample,
+            found.notes,
+        )  # fmt: skip
+
+    return Check(identity, name, claim, title, kind, run)
+
+
+def cases(make: Callable[[int], list[Case]], subject: Subject) -> list[Case]:
+    """The cases of a kind for as many drafts as the subject takes, drawn in the way it wants them."""
+    made = make(subject.drafting.drafts)
+    return made if subject.drafting.replacement else [case for case in made if case.allows_distinct_drafts]
