@@ -42,14 +42,26 @@ class Plan:
 
 @dataclass(frozen=True)
 class Check:
-    """A named check that has not run yet."""
+    """A named check that has not run yet: what it looks at, and what it makes of that."""
 
     id: str
     property: str
     claim: str
     case: str
     kind: str
-    run: Callable[[], CheckResult] = field(repr=False)
+    gather: Callable[[], Any] = field(repr=False)
+    judge: Judge = field(repr=False)
+
+    def run(self, evidence: Callable[[], Any] | None = None) -> CheckResult:
+        """Judge what the subject shows, or what ``evidence`` returns in its place; ``Undecided`` is caught."""
+        try:
+            found = self.judge((evidence or self.gather)())
+        except Undecided as reason:
+            found = Finding(Verdict.UNDECIDED, str(reason), Evidence(self.kind))
+        return CheckResult(
+            self.id, self.property, self.claim, self.case, found.verdict, found.reason, found.evidence,
+            found.counterexample, found.notes,
+        )  # fmt: skip
 
 
 class Gathering:
@@ -61,6 +73,11 @@ class Gathering:
         self._known = False
         self._found: Any = None
         self._reason: Undecided | None = None
+
+    @property
+    def case(self) -> Case | None:
+        """The case that it looks at; None for evidence on no case."""
+        return next((given for given in self._arguments if isinstance(given, Case)), None)
 
     def __call__(self) -> Any:
         """Return the evidence; raises ``Undecided`` with the same reason every time it could not be gathered."""
@@ -76,21 +93,10 @@ class Gathering:
 
 
 def named(name: str, claim: str, case: Case | str, kind: str, gather: Callable[[], Any], judge: Judge) -> Check:
-    """A check of property ``name``: ``judge`` makes a finding of what ``gather`` returns; ``Undecided`` is caught."""
+    """A check of property ``name``: ``judge`` makes a finding of what ``gather`` returns."""
     title = case if isinstance(case, str) else case.name
     identity = f"{name}.{claim.replace(' ', '_')}[{kind}:{title.replace(' ', '_')}]"
-
-    def run() -> CheckResult:
-        try:
-            found = judge(gather())
-        except Undecided as reason:
-            found = Finding(Verdict.UNDECIDED, str(reason), Evidence(kind))
-        return CheckResult(
-            identity, name, claim, title, found.verdict, found.reason, found.evidence, found.counterexample,
-            found.notes,
-        )  # fmt: skip
-
-    return Check(identity, name, claim, title, kind, run)
+    return Check(identity, name, claim, title, kind, gather, judge)
 
 
 def cases(make: Callable[[int], list[Case]], subject: Subject) -> list[Case]:

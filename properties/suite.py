@@ -5,17 +5,18 @@ that what did not run can be told from what passed.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from specproof.properties import acceptance, contract, lossless, support
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
-from specproof.properties.check import CheckResult, Evidence, Finding, Judge
+from specproof.properties.check import Evidence, Finding, Judge
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
 from specproof.properties.plan import Check, Gathering, Plan, cases, named
 from specproof.properties.subject import Subject
-from specproof.properties.verdict import Verdict
+from specproof.properties.verdict import Undecided, Verdict
 
 DRAWS = {"quick": 2**17, "nightly": 2**23, "sampled": 2**17}
 TEXT_SHARE = 0.8  # of a case's alpha; the rest goes to its accepted lengths
@@ -24,7 +25,7 @@ TEXT_SHARE = 0.8  # of a case's alpha; the rest goes to its accepted lengths
 def checks(subject: Subject, plan: Plan) -> Iterator[Check]:
     """Name every check of a certification, in the order in which they run."""
     if subject.unavailable:
-        yield Check("available", "available", "contract", "", "none", _unavailable(subject.unavailable))
+        yield Check("available", "available", "contract", "", "none", _unavailable(subject.unavailable), _never)
         return
     for family in FAMILIES[subject.kind]:
         yield from family(subject, plan)
@@ -70,8 +71,15 @@ def plan_of(plan: Plan, case: Case, index: int, among: int) -> SamplePlan:
     return SamplePlan(draws, share * text_share, share * (1 - TEXT_SHARE), plan.seed + 1000 * (index + 1))
 
 
-def _unavailable(reason: str) -> Callable[[], CheckResult]:
-    return lambda: CheckResult("available", "available", "contract", "", Verdict.UNDECIDED, reason, Evidence("none"))
+def _unavailable(reason: str) -> Callable[[], Any]:
+    def gather() -> Any:
+        raise Undecided(reason)
+
+    return gather
+
+
+def _never(evidence: Any) -> Finding:
+    raise AssertionError(f"nothing is gathered from a subject that cannot be run, got {evidence}")
 
 
 def _law_checks(subject: Subject, case: Case, kind: str, gather: Gathering) -> Iterator[Check]:
