@@ -10,7 +10,8 @@ from specproof.properties.cases import one_step_cases
 from specproof.properties.check import CLAIMS, CheckResult
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed
-from specproof.properties.mutants import MUTANTS, mutant, mutant_rule
+from specproof.properties.mutants import mutant, mutant_rule
+from specproof.properties.mutants.one_draft import MUTANTS
 from specproof.properties.plan import Plan
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
 from specproof.properties.suite import checks

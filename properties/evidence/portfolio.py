@@ -1,7 +1,7 @@
 """The laws of named faults on a case: alternatives that the e-process watches for, and names when they fit."""
 
 from specproof.properties.cases import Case
-from specproof.properties.mutants import MUTANTS, mutant_rule
+from specproof.properties.mutants.one_draft import MUTANTS
 from specproof.reference.exact import completed, step_law
 from specproof.reference.model import Prefix
 from specproof.reference.step import decode_law
@@ -11,7 +11,7 @@ def fault_laws(case: Case) -> dict[str, dict[Prefix, object]]:
     """Law of the text for every mutant that is a rule and that the case can show; none for several drafts."""
     laws: dict[str, dict[Prefix, object]] = {}
     for name, mutant in MUTANTS.items() if case.drafts == 1 else ():
-        given = mutant_rule(name)
+        given = mutant.rule(name)
         if given is None:
             continue
         size = {"drafts": 1, "length": case.length}

@@ -1,126 +1,44 @@
-"""Verifiers that are wrong on purpose, one for each fault; each names the claim that must convict it."""
+"""Subjects that are wrong on purpose, one for each fault of the catalogue, and controls that only look wrong.
 
-from dataclasses import dataclass
-from fractions import Fraction
+Every module of this package that has a table ``MUTANTS`` (name -> ``Mutant``) is part of the registry; names are unique.
+Modules here must not import ``specproof.properties.evidence``, which looks for the laws of these faults.
+"""
 
-from specproof.properties.mutants.chain import Chain, match_or_coin, ratio, softmax_residual, without
-from specproof.properties.program import DefaultId, OneCoin, ProgramVerifier, ReusedCoin, TorchChance
-from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
-from specproof.reference.chance import Chance
-from specproof.reference.model import Model, Prefix
+import importlib
+import pkgutil
+
+from specproof.properties.mutants.mutant import Mutant
+from specproof.properties.subject import Subject
 from specproof.reference.names import nearest
-from specproof.reference.step import Drafter, Verify, independent_drafts
-from specproof.reference.verifiers import Rule, rule
+from specproof.reference.verifiers import Rule
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A fault in words, the weakest claim that it violates, and the program (or use of chance, or drafting) that has it.
-
-    ``declares`` is the rule that it claims to be. ``exact`` mutants are judged by enumeration; the others run as torch code under probed and sampled evidence.
-    """
-
-    fault: str
-    violates: str
-    program: Verify
-    chance: type[TorchChance] = TorchChance
-    drafter: Drafter = independent_drafts
-    declares: str | None = None
-    exact: bool = False
+def _registered() -> dict[str, Mutant]:
+    """The tables of all modules, in one. Raises ``ValueError`` for a name that is given twice."""
+    found: dict[str, Mutant] = {}
+    for module in sorted(info.name for info in pkgutil.iter_modules(__path__) if not info.name.startswith("test_")):
+        table = getattr(importlib.import_module(f"{__name__}.{module}"), "MUTANTS", {})
+        twice = found.keys() & table.keys()
+        if twice:
+            raise ValueError(f"two mutants are called {min(twice)}, the second one in {module}")
+        found |= table
+    return found
 
 
-def most_likely_draft(chance: Chance, draft: Model, drafts: int, length: int) -> tuple[Prefix, ...]:  # noqa: ARG001
-    """Fault: draft the most likely token everywhere, with no randomness."""
-    path: Prefix = ()
-    for _ in range(length):
-        row = draft.probabilities(path)
-        path = (*path, max(range(len(row)), key=row.__getitem__))
-    return (path,) * drafts
-
-
-def sharpened_drafts(chance: Chance, draft: Model, drafts: int, length: int) -> tuple[Prefix, ...]:
-    """Fault: draft at half the declared temperature, from the squared probabilities."""
-    paths = []
-    for _ in range(drafts):
-        path: Prefix = ()
-        for _ in range(length):
-            path = (*path, chance.choose([share * share for share in draft.probabilities(path)]))
-        paths.append(path)
-    return tuple(paths)
-
-
-MUTANTS: dict[str, Mutant] = {
-    "resample_from_target": Mutant(
-        "correction drawn from the target", "first token", Chain(correct=lambda target, *_: target)
-    ),
-    "always_accept": Mutant("every draft accepted", "support", Chain(accept=lambda *_: Fraction(1))),
-    "accept_iff_larger": Mutant(
-        "accepted exactly when target >= draft",
-        "first token",
-        Chain(accept=lambda t, d, x: Fraction(int(t[x] >= d[x]))),
-    ),
-    "subtract_drafted_only": Mutant(
-        "residual subtracts only at the drafted token",
-        "first token",
-        Chain(correct=lambda t, d, x: without(t, x, d[x])),
-    ),
-    "zero_drafted_only": Mutant(
-        "residual removes only the drafted token", "first token", Chain(correct=lambda t, _, x: without(t, x, t[x]))
-    ),
-    "softmax_residual": Mutant("residual sent through a softmax", "support", Chain(correct=softmax_residual)),
-    "absolute_residual": Mutant(
-        "residual of absolute differences",
-        "support",
-        Chain(correct=lambda t, d, _: [abs(a - b) for a, b in zip(t, d, strict=True)]),
-    ),
-    "match_or_coin": Mutant("coin flipped after a failed match", "first token", Chain(accept=match_or_coin)),
-    "next_row_correction": Mutant("correction read from the next row", "support", Chain(shift=1)),
-    "stale_bonus": Mutant("bonus read from the last verified row", "support", Chain(bonus_row=-1)),
-    "squared_ratio": Mutant("ratio squared", "first token", Chain(accept=lambda t, d, x: ratio(t, d, x) ** 2)),
-    "lenient": Mutant(
-        "acceptance five percent too lenient",
-        "first token",
-        Chain(accept=lambda t, d, x: min(Fraction(1), Fraction(21, 20) * ratio(t, d, x))),
-    ),
-    "reuse_accept_coin": Mutant("accept coin reused for the residual", "first token", Chain(), chance=ReusedCoin),
-    "one_coin": Mutant("one coin for all positions", "block", Chain(), chance=OneCoin),
-    "id_outside_vocabulary": Mutant(
-        "a scan that falls short answers with an id that does not exist", "contract", Chain(), chance=DefaultId
-    ),
-    "option_ignored": Mutant(
-        "declared block verification, runs the standard rule", "declared acceptance", Chain(), declares="block"
-    ),
-    "most_likely_draft": Mutant(
-        "draft is the argmax, verified as a sample", "first token", Chain(), drafter=most_likely_draft, exact=True
-    ),
-    "sharpened_draft": Mutant(
-        "draft drawn at half the declared temperature", "first token", Chain(), drafter=sharpened_drafts, exact=True
-    ),
-    "greedy_block_without_carry": Mutant(
-        "greedy block verification forgets its modified target",
-        "block",
-        rule("greedy_block", carry=False).verify,
-        exact=True,
-    ),
-}
+MUTANTS = _registered()
 
 
 def mutant_rule(name: str) -> Rule | None:
-    """The mutant as a rule to enumerate; None where its fault is in the use of randomness or in what it declares."""
-    given = MUTANTS[name]
-    honest = given.chance is TorchChance and given.declares is None
-    return Rule(name, given.program, 1, given.drafter) if honest else None
+    """The mutant as a rule to enumerate; None where it is none. Raises ``ValueError`` for an unknown name."""
+    return _known(name).rule(name)
 
 
 def mutant(name: str) -> Subject:
     """Return the named mutant as a subject. Raises ``ValueError`` for an unknown name."""
+    return _known(name).subject(name)
+
+
+def _known(name: str) -> Mutant:
     if name not in MUTANTS:
         raise ValueError(nearest("mutant", name, MUTANTS))
-    given = MUTANTS[name]
-    title = f"mutant:{name}"
-    enumerated = mutant_rule(name)
-    if given.exact and enumerated is not None:
-        return subject_of_rule(enumerated, name=title, version="1")
-    return subject_of_verifier(
-        ProgramVerifier(given.program, chance=given.chance, declares=given.declares), name=title, version="1"
-    )
+    return MUTANTS[name]
