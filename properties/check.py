@@ -55,6 +55,7 @@ class Evidence:
     calls: int | None = None
     spot_checks: int | None = None
     log_e: float | None = None
+    log_e_path: list[tuple[int, float]] | None = None  # (draws, log E) after every look
     alpha: float | None = None
     classical: dict[str, float] | None = None
     counts: list[int] | None = None

@@ -60,6 +60,7 @@ def judge_counts(sample: Sample) -> Finding:
         draws=sample.counts.draws,
         planned_draws=sample.plan.draws,
         log_e=decided.log_e,
+        log_e_path=sample.path,
         alpha=sample.plan.text_alpha,
         classical=vars(sample.classical) if sample.classical else None,
         counts=sample.counts.text.tolist(),

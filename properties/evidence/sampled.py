@@ -66,6 +66,7 @@ class Sample:
     classical: Classical | None
     explanation: str | None
     cells: list[Prefix] = field(repr=False)
+    path: list[tuple[int, float]] = field(repr=False)  # log E after every chunk of draws
 
     @property
     def complete(self) -> bool:
@@ -84,30 +85,59 @@ def as_array(law: dict[Prefix, object], cells: list[Prefix]) -> Floats:
     return np.array([float(law.get(cell, 0)) for cell in cells])  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Reference:
+    """What the counts of a case are compared with: the possible texts, their law, and the e-process on it."""
+
+    cells: list[Prefix]
+    possible: NDArray[np.bool_]  # among all texts
+    law: Floats
+    process: EProcess
+
+    @classmethod
+    def of(cls, case: Case) -> "Reference":
+        """The reference of a case, with the laws of the named faults as alternatives."""
+        everything = texts(case)
+        whole = as_array(dict(case.target_law), everything)
+        possible = whole > 0
+        cells = [cell for cell, kept in zip(everything, possible, strict=True) if kept]
+        law = whole[possible]
+        faults = {name: as_array(dict(wrong), cells) for name, wrong in fault_laws(case).items()}
+        return cls(cells, possible, law, EProcess(law, faults))
+
+
 def observe_sampled(subject: Subject, case: Case, plan: SamplePlan, deadline: float = math.inf) -> Sample:
     """Draw until the plan is complete, the e-process refutes, the contract breaks, or ``deadline`` (monotonic) passes."""
-    everything = texts(case)
-    whole = as_array(dict(case.target_law), everything)
-    possible = whole > 0
-    cells = [cell for cell, kept in zip(everything, possible, strict=True) if kept]
-    law = whole[possible]
-    process = EProcess(law, {name: as_array(dict(wrong), cells) for name, wrong in fault_laws(case).items()})
+    reference = Reference.of(case)
     threshold = math.log(1 / (plan.text_alpha * E_SHARE))
-    counts = Counts(np.zeros(len(everything), dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
+    counts = Counts(np.zeros(len(reference.possible), dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
+    path = []
     for counts in sample_texts(subject, case, plan.draws, plan.seed):
-        refuted = counts.text[~possible].any() or process.log_e(counts.text[possible]) >= threshold
+        log_e = float(reference.process.log_e(counts.text[reference.possible]))
+        path.append((counts.draws, round(log_e, 3)))
+        refuted = counts.text[~reference.possible].any() or log_e >= threshold
         if refuted or time.monotonic() > deadline:
             break
-    seen, impossible = counts.text[possible], int(counts.text[~possible].sum())
-    preferred = _draft_preferred(case, cells)
+    return decided(subject, case, plan, counts, path, reference)
+
+
+def decided(
+    subject: Subject, case: Case, plan: SamplePlan, counts: Counts, path: list[tuple[int, float]],
+    reference: Reference | None = None,
+) -> Sample:  # fmt: skip
+    """Decide counts, just drawn or kept from an earlier run; only what the subject declares is used of it."""
+    known = reference or Reference.of(case)
+    seen, impossible = counts.text[known.possible], int(counts.text[~known.possible].sum())
+    preferred = _draft_preferred(case, known.cells)
     rng = np.random.default_rng(plan.seed)
-    text = _decide(process, law, seen, impossible, plan.text_alpha, preferred > 1, final=counts.draws >= plan.draws)
+    final = counts.draws >= plan.draws
+    text = _decide(known.process, known.law, seen, impossible, plan.text_alpha, preferred > 1, final=final)
     return Sample(
         case, plan, counts, impossible, text,
         _decide_accepted(subject, case, counts, plan),
-        classical_tests(seen, law, preferred, rng) if seen.sum() else None,
-        process.best_explanation(seen) if text.refutations else None,
-        cells,
+        classical_tests(seen, known.law, preferred, rng) if seen.sum() else None,
+        known.process.best_explanation(seen) if text.refutations else None,
+        known.cells, path,
     )  # fmt: skip
 
 
