@@ -8,11 +8,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.stats import binom, chi2, ncx2
+from scipy.stats import binom
 
 Floats = NDArray[np.float64]
-DISTINCT = 1e-12  # below it two laws differ by rounding only
 
 
 def empirical_total_variation(counts: NDArray[np.int64], law: Floats, outside: int = 0) -> float:
@@ -44,32 +42,3 @@ def total_variation_bound(counts: NDArray[np.int64], law: Floats, alpha: float, 
     """Upper bound on TV(subject, law) that holds with confidence ``1 - alpha`` (Jensen and McDiarmid)."""
     draws = int(counts.sum()) + outside
     return empirical_total_variation(counts, law, outside) + fluctuation(draws, alpha)
-
-
-def noncentrality(cells: int, alpha: float, power: float) -> float:
-    """Non-centrality at which a chi-square test on ``cells`` cells at level ``alpha`` has the given power."""
-    degrees = cells - 1
-    critical = chi2.isf(alpha, degrees)
-    return float(brentq(lambda value: ncx2.sf(critical, degrees, value) - power, 1e-6, 1e5))
-
-
-def detectable_total_variation(cells: int, draws: int, alpha: float, power: float = 0.999) -> float:
-    """TV spread evenly over equally likely cells that the e-process finds with the given power (planning figure).
-
-    Chi-square needs ``noncentrality / (4 TV^2)`` draws; the e-process pays at most 15 % in TV over it.
-    """
-    return 1.15 * math.sqrt(noncentrality(cells, alpha, power) / (4 * draws))
-
-
-def draws_to_refute(law: Floats, wrong: Floats, alpha: float, power: float = 0.999) -> int:
-    """Draws that the e-process needs to refute a subject whose law is ``wrong`` (planning figure).
-
-    The chi-square distance from the reference gives the count for chi-square; twice that covers the e-process.
-    Raises ``ValueError`` for laws that no number of draws tells apart.
-    """
-    distance = float(((wrong - law) ** 2 / law).sum())
-    if distance < DISTINCT:
-        raise ValueError(
-            f"the laws differ by {distance:.1e} in chi-square distance: no number of draws tells them apart"
-        )
-    return math.ceil(2 * noncentrality(len(law), alpha, power) / distance)

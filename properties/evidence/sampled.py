@@ -21,6 +21,7 @@ from specproof.properties.evidence import bounds
 from specproof.properties.evidence.classical import Classical, classical_tests
 from specproof.properties.evidence.e_process import EProcess
 from specproof.properties.evidence.portfolio import fault_laws
+from specproof.properties.evidence.power import detectable_total_variation
 from specproof.properties.evidence.sampling import Counts, sample_texts
 from specproof.properties.subject import Subject
 from specproof.reference.exact import step_law
@@ -174,7 +175,7 @@ def _decide(
     return Decided(
         refutations, log_e, distance,
         bounds.total_variation_bound(counts, law, alpha, impossible), 1 - alpha,
-        bounds.detectable_total_variation(max(len(law), 2), draws, alpha * E_SHARE),
+        detectable_total_variation(max(len(law), 2), draws, alpha * E_SHARE),
     )  # fmt: skip
 
 

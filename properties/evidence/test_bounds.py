@@ -47,15 +47,3 @@ def test_draws_outside_the_support_count_as_distance() -> None:
     assert bounds.empirical_total_variation(np.array([50, 25, 12, 13]), LAW, outside=100) == pytest.approx(
         0.5, abs=0.005
     )
-
-
-@pytest.mark.parametrize(("cells", "wanted"), [(8, 82), (64, 142), (512, 306)])
-def test_noncentrality_agrees_with_the_published_planning_figures(cells: int, wanted: int) -> None:
-    """The non-centralities of a dense bias at alpha 1e-6 and power .999, to 2 %."""
-    assert bounds.noncentrality(cells, 1e-6, 0.999) == pytest.approx(wanted, rel=0.02)
-
-
-def test_draws_to_refute_needs_a_difference() -> None:
-    """A fault that a case cannot show has no planned sample size."""
-    with pytest.raises(ValueError, match="no number of draws tells them apart"):
-        bounds.draws_to_refute(LAW, LAW + 1e-9, 1e-6)

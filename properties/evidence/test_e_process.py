@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binom
 
 from specproof.properties.cases import one_step_cases
-from specproof.properties.evidence.bounds import draws_to_refute
 from specproof.properties.evidence.e_process import EProcess
 from specproof.properties.evidence.portfolio import fault_laws
+from specproof.properties.evidence.power import draws_to_refute
 from specproof.properties.evidence.sampled import as_array, texts
 
 CASE = next(case for case in one_step_cases() if case.name == "rows by context")

@@ -10,7 +10,7 @@ from specproof.fast.batch import Drafts, Outcome
 from specproof.fast.verifiers import standard
 from specproof.properties import contract, lossless
 from specproof.properties.cases import one_step_cases, sampled_cases
-from specproof.properties.evidence.bounds import draws_to_refute
+from specproof.properties.evidence.power import draws_to_refute
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.evidence.sampled import E_SHARE, SamplePlan, as_array, observe_sampled, texts
 from specproof.properties.mutants import mutant
