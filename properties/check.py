@@ -23,6 +23,7 @@ CLAIMS = {
     "drafts": "its drafts have the law that it declares for them",
     "target rows": "verifies against the rows that plain decoding would use",
     "monotone": "more drafts do not lower its acceptance",
+    "declared law": "loses the target's law in the way that it declares, and no more",
     "declared acceptance": "accepts as many tokens as the declared rule",
     "acceptance ceiling": "accepts no more tokens than a lossless rule can",
 }
@@ -57,7 +58,7 @@ class Evidence:
     log_e: float | None = None
     log_e_path: list[tuple[int, float]] | None = None  # (draws, log E) after every look
     alpha: float | None = None
-    classical: dict[str, float] | None = None
+    classical: dict[str, float | None] | None = None
     counts: list[int] | None = None
 
 

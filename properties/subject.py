@@ -20,7 +20,8 @@ UNSUPPORTED = {
 class Subject:
     """A named verifier (any torch code behind the contract of ``fast.batch``) or rule (a program over ``Chance``).
 
-    ``declared`` is the reference rule whose acceptance the subject promises; ``unavailable`` says why it cannot be run.
+    ``declared`` is the reference rule whose acceptance the subject promises; ``largest_deviation`` the total variation from the
+    target that one which is lossy by design declares; ``unavailable`` says why it cannot be run.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Subject:
     drafting: Drafting = field(default_factory=Drafting)
     capabilities: frozenset[str] = frozenset({"batch"})
     declared: Rule | None = None
+    largest_deviation: float | None = None
     unavailable: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -61,9 +63,16 @@ def subject_of_verifier(
         drafting=getattr(verifier, "drafting", Drafting()),
         capabilities=capabilities,
         declared=rule(declared, **getattr(verifier, "rule_options", {})) if declared else None,
+        largest_deviation=_deviation(name, getattr(verifier, "largest_deviation", None)),
         unavailable=f"{beyond[0]}: {UNSUPPORTED[beyond[0]]}" if beyond else None,
         options=options or {},
     )
+
+
+def _deviation(name: str, given: Any) -> float | None:
+    if given is None or 0 <= given <= 1:
+        return given
+    raise ValueError(f"largest_deviation of {name} is a total variation between 0 and 1, got {given!r}")
 
 
 def subject_of_rule(

@@ -7,7 +7,7 @@ that what did not run can be told from what passed.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from specproof.properties import acceptance, contract, lossless, support
+from specproof.properties import acceptance, contract, lossless, lossy, support
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
 from specproof.properties.check import Evidence, Finding, Judge
 from specproof.properties.evidence.exact import observe_exactly
@@ -49,6 +49,8 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
     """What a verifier emits, counted."""
     if plan.evidence in DRAWS:
         sampled = cases(sampled_cases, subject)
+        if lossy.declares_loss(subject) and subject.declared is not None:
+            sampled = [lossy.expecting_declared(subject, case) for case in sampled]
         for index, case in enumerate(sampled):
             sample_plan = plan_of(plan, case, index, len(sampled))
             yield from _count_checks(
@@ -83,8 +85,13 @@ def _never(evidence: Any) -> Finding:
 
 
 def _law_checks(subject: Subject, case: Case, kind: str, gather: Gathering) -> Iterator[Check]:
-    if case.iterated:
+    if lossy.declares_loss(subject):
         judges: list[tuple[str, str, Judge]] = [
+            ("contract", "contract", contract.judge_law),
+            ("lossless", "declared law", _well_formed(lossy.declared_law(subject))),
+        ]
+    elif case.iterated:
+        judges = [
             ("contract", "contract", contract.judge_law),
             ("lossless", "iterations", _well_formed(lossless.text)),
         ]
@@ -103,6 +110,10 @@ def _law_checks(subject: Subject, case: Case, kind: str, gather: Gathering) -> I
 
 def _count_checks(subject: Subject, case: Case, gather: Gathering) -> Iterator[Check]:
     yield named("contract", "contract", case, "sampled", gather, contract.judge_counts)
+    if lossy.declares_loss(subject):
+        if subject.declared is not None:  # a largest deviation alone is judged by laws, not by counts
+            yield named("lossless", "declared law", case, "sampled", gather, lossless.judge_counts)
+        return
     yield named("support", "support", case, "sampled", gather, support.judge_counts)
     yield named("lossless", "iterations" if case.iterated else "block", case, "sampled", gather, lossless.judge_counts)
     if not case.iterated and subject.declared is not None:
