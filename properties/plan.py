@@ -16,6 +16,8 @@ from specproof.properties.verdict import Undecided, Verdict
 
 EvidenceChoice = Literal["quick", "nightly", "exact", "probed", "driven", "sampled"]
 FAMILY_ALPHA = 1e-6
+# What each family of deciding counts may spend of a run's false-alarm rate; one that does not run leaves its part unspent.
+ALPHA_SHARES = {"counts": 0.5, "large vocabulary": 0.2, "independence": 0.3}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Plan:
     def __post_init__(self) -> None:
         if self.seconds is not None:
             object.__setattr__(self, "deadline", time.monotonic() + self.seconds)
+
+    def alpha_of(self, family: str) -> float:
+        """The part of the run's false-alarm rate that a family of counts may spend, all of its checks together."""
+        return self.alpha * ALPHA_SHARES[family]
 
     def asks_for(self, kind: str) -> bool:
         """Whether evidence of this kind is wanted: by itself, or as part of a battery."""
