@@ -67,7 +67,7 @@ FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
 
 def plan_of(plan: Plan, case: Case, index: int, among: int) -> SamplePlan:
     """Draws, alpha and seed of one sampled case: alpha is split evenly, iterated texts cost several calls each."""
-    share = plan.alpha / among
+    share = plan.alpha_of("counts") / among
     text_share = 1.0 if case.iterated else TEXT_SHARE
     draws = DRAWS[plan.evidence] // (2 if case.iterated else 1)
     return SamplePlan(draws, share * text_share, share * (1 - TEXT_SHARE), plan.seed + 1000 * (index + 1))
