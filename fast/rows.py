@@ -4,8 +4,9 @@ A node is a row of the batch: what follows the first ``position`` tokens of a dr
 carried modifications are all of this form, with a number ``cut`` a node (``cut`` 0 is the target itself), so no row is ever
 stored: one pass sums the weights in blocks of ``WIDTH`` tokens, and a draw looks again at one block only.
 
-ROUNDING. Weights are formed in float64, or for a cut of one by a single subtraction in the rows' own precision (float32 at
-least); sums are in float64. A weight is off by at most 2^-24 of itself.
+ROUNDING. Weights of wide rows are formed in the rows' own precision (float32 at least), of short ones in float64; sums are in
+float64. For a cut of one, a single subtraction, a weight is off by at most 2^-24 of itself. For any other it is the weight of a
+draft row whose entries are off by at most 2^-24 of themselves: no more than their own rounding has already moved them.
 """
 
 from collections.abc import Iterator
@@ -148,9 +149,7 @@ def _one(drafts: Drafts, request: int, path: int, position: int, cut: float) -> 
     row = drafts.target_probs[request, path, position]
     if cut == 0:
         return block_sums(row[None])
-    if cut != 1:
-        row = row.double()
-    elif row.dtype.itemsize < 4:
+    if row.dtype.itemsize < 4:
         row = row.float()
     if drafts.draft_probs is None:
         row = row.clone()
