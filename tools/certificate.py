@@ -1,28 +1,41 @@
 """The certificate: what was asked, what was run, and what follows. Written as JSON, read back by ``Certificate``."""
 
 import json
+import math
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from specproof.expected import Expectations, expectations
+from specproof.journal import Journal
+from specproof.kept import Kept, KeptCase, Strict, case_of, evidence_names
 from specproof.properties.check import CLAIMS, IMPLIED, CheckResult, Counterexample
 from specproof.properties.evidence.classical import holm
-from specproof.properties.plan import Plan
+from specproof.properties.plan import Check, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
 
-SCHEMA = "specproof-certificate/1"
+SCHEMA = "specproof-certificate/2"
 PACKAGES = ("numpy", "scipy", "statsmodels", "torch", "transformers")
 
 
-class SubjectRecord(BaseModel):
+class DraftingRecord(Strict):
+    """How the subject wants its drafts drawn."""
+
+    drafts: int
+    replacement: bool
+    tree: bool
+
+
+class SubjectRecord(Strict):
     """Who was certified."""
 
     name: str
@@ -31,16 +44,19 @@ class SubjectRecord(BaseModel):
     capabilities: list[str]
     options: dict[str, Any]
     declared_rule: str | None
+    declared_options: dict[str, Any]
+    largest_deviation: float | None
+    drafting: DraftingRecord
 
 
-class SuiteRecord(BaseModel):
+class SuiteRecord(Strict):
     """By what."""
 
     version: str
     commit: str | None
 
 
-class Counts(BaseModel):
+class Counts(Strict):
     """How many checks were named, ran, did not apply, and stayed undecided."""
 
     planned: int
@@ -49,19 +65,24 @@ class Counts(BaseModel):
     undecided: int
 
 
-class Alpha(BaseModel):
+class Alpha(Strict):
     """The false-alarm rate of the whole run and what each deciding check may spend of it."""
 
     family: float
     ledger: dict[str, float]
 
 
-class Certificate(BaseModel):
-    """One subject's certificate."""
+class Resumed(Strict):
+    """How much was taken over from a run of the same certification that was stopped, and when that run began."""
 
-    model_config = ConfigDict(populate_by_name=True)
+    checks: int
+    begun: str
 
-    schema_: str = SCHEMA
+
+class Certificate(Strict):
+    """One subject's certificate. ``cases`` and ``kept`` are what it can be judged by again, without the subject."""
+
+    schema_: Literal["specproof-certificate/2"] = Field(SCHEMA, alias="schema")
     subject: SubjectRecord
     suite: SuiteRecord
     verdict: Verdict
@@ -76,8 +97,18 @@ class Certificate(BaseModel):
     environment: dict[str, str]
     seeds: dict[str, int]
     evidence: str
+    seconds: float | None
     created: str
     elapsed_seconds: float
+    resumed: Resumed | None
+    expectations: Expectations | None
+    cases: dict[str, KeptCase]
+    kept: dict[str, Kept]
+
+    @property
+    def outcome(self) -> Verdict:
+        """The verdict; with expected failures, whether exactly those fail."""
+        return self.expectations.outcome if self.expectations else self.verdict
 
     @property
     def counterexample(self) -> Counterexample | None:
@@ -90,20 +121,51 @@ class Certificate(BaseModel):
         return self.checks[min(shown)[-1]].counterexample if shown else None
 
     def to_json(self) -> str:
-        """The certificate as JSON text."""
-        data = self.model_dump(mode="json")
-        return json.dumps({"schema": data.pop("schema_"), **data}, indent=1)
+        """The certificate as JSON text; a number that is none (NaN) is null."""
+        return json.dumps(_finite(self.model_dump(mode="json", by_alias=True)), indent=1, allow_nan=False)
 
 
-def assemble(subject: Subject, plan: Plan, planned: int, results: list[CheckResult], elapsed: float) -> Certificate:
-    """Put the certificate together. Fewer results than planned checks is never a pass."""
+@dataclass(frozen=True)
+class Conclusion:
+    """What follows from the results of the planned checks."""
+
+    verdict: Verdict
+    claims: dict[str, Verdict]
+    weakest: str | None
+    also: list[str]
+
+
+def conclude(planned: int, results: list[CheckResult]) -> Conclusion:
+    """Merge the results. Fewer results than planned checks is never a pass."""
     claims = {claim: _of_claim(results, claim) for claim in CLAIMS if any(r.claim == claim for r in results)}
     verdict = merged([result.verdict for result in results])
     if len(results) < planned and verdict is Verdict.HELD:
         verdict = Verdict.UNDECIDED
     violated = [claim for claim, value in claims.items() if value is Verdict.FAILED]
     weakest = violated[0] if violated else None
-    ledger = {r.id: r.evidence.alpha for r in results if r.evidence.alpha is not None}
+    also = list(dict.fromkeys([*IMPLIED.get(weakest, ()), *violated[1:]])) if weakest else []
+    return Conclusion(verdict, claims, weakest, also)
+
+
+def counted(planned: int, results: list[CheckResult]) -> Counts:
+    """Count the results."""
+    return Counts(
+        planned=planned,
+        run=len([r for r in results if r.verdict is not Verdict.NOT_APPLICABLE]),
+        skipped=len([r for r in results if r.verdict is Verdict.NOT_APPLICABLE]),
+        undecided=len([r for r in results if r.verdict is Verdict.UNDECIDED]),
+    )
+
+
+def assemble(
+    subject: Subject, plan: Plan, planned: list[Check], results: list[CheckResult], elapsed: float, *,
+    journal: Journal, expected: Mapping[str, str],
+) -> Certificate:  # fmt: skip
+    """Put the certificate together."""
+    found = conclude(len(planned), results)
+    kept = {name: journal.evidence[name] for name in evidence_names(planned) if name in journal.evidence}
+    on = {case.name: case for case in map(case_of, (check.gather for check in planned)) if case is not None}
+    drafting = subject.drafting
     return Certificate(
         subject=SubjectRecord(
             name=subject.name,
@@ -112,28 +174,41 @@ def assemble(subject: Subject, plan: Plan, planned: int, results: list[CheckResu
             capabilities=sorted(subject.capabilities),
             options=subject.options,
             declared_rule=subject.declared.name if subject.declared else None,
+            declared_options=dict(getattr(subject.verifier, "rule_options", {})),
+            largest_deviation=subject.largest_deviation,
+            drafting=DraftingRecord(drafts=drafting.drafts, replacement=drafting.replacement, tree=drafting.tree),
         ),
         suite=SuiteRecord(version=metadata.version("specproof"), commit=_commit()),
-        verdict=verdict,
-        weakest_violated=weakest,
-        also_violated=list(dict.fromkeys([*IMPLIED.get(weakest, ()), *violated[1:]])) if weakest else [],
-        claims=claims,
-        counts=Counts(
-            planned=planned,
-            run=len([r for r in results if r.verdict is not Verdict.NOT_APPLICABLE]),
-            skipped=len([r for r in results if r.verdict is Verdict.NOT_APPLICABLE]),
-            undecided=len([r for r in results if r.verdict is Verdict.UNDECIDED]),
+        verdict=found.verdict,
+        weakest_violated=found.weakest,
+        also_violated=found.also,
+        claims=found.claims,
+        counts=counted(len(planned), results),
+        alpha=Alpha(
+            family=plan.alpha, ledger={r.id: r.evidence.alpha for r in results if r.evidence.alpha is not None}
         ),
-        alpha=Alpha(family=plan.alpha, ledger=ledger),
         classical=_classical(results),
         notes=list(dict.fromkeys(note for result in results for note in result.notes)),
         checks=results,
         environment=_environment(),
         seeds={"suite": plan.seed},
         evidence=plan.evidence,
+        seconds=plan.seconds,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         elapsed_seconds=round(elapsed, 3),
+        resumed=Resumed(checks=journal.resumed, begun=journal.begun) if journal.resumed else None,
+        expectations=expectations(expected, results) if expected else None,
+        cases={name: KeptCase.of(on[name]) for name in dict.fromkeys(it.case for it in kept.values()) if name in on},
+        kept=kept,
     )
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _of_claim(results: Iterable[CheckResult], claim: str) -> Verdict:
@@ -145,7 +220,7 @@ def _of_claim(results: Iterable[CheckResult], claim: str) -> Verdict:
 def _classical(results: Iterable[CheckResult]) -> dict[str, str]:
     """Holm over all chi-square and KS p-values of the run: reported, never deciding."""
     family = {
-        f"{result.case}: {test}": p
+        f"{result.case}: {test}": math.nan if p is None else p
         for result in results
         for test, p in (result.evidence.classical or {}).items()
         if test in ("chi_square", "kolmogorov_smirnov")

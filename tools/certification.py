@@ -1,12 +1,17 @@
 """``certify``: run every check of a plan on a subject and put the certificate together."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from specproof.certificate import Certificate, assemble
-from specproof.properties.plan import EvidenceChoice, Plan
+from specproof.expected import check_expected
+from specproof.journal import Journal
+from specproof.kept import KeptReason, case_of, evidence_names, keep
+from specproof.properties.plan import Check, EvidenceChoice, Gathering, Plan
+from specproof.properties.subject import Subject
 from specproof.properties.suite import checks
+from specproof.properties.verdict import Undecided
 from specproof.subjects import describe
 
 Listener = Callable[[int, int, str], None]
@@ -14,23 +19,60 @@ Listener = Callable[[int, int, str], None]
 
 def certify(
     subject: Any, *, evidence: EvidenceChoice = "quick", seed: int = 0, seconds: float | None = None,
-    on_event: Listener | None = None,
+    expected_failures: Mapping[str, str] | None = None, on_event: Listener | None = None, journal: Journal | None = None,
 ) -> Certificate:  # fmt: skip
     """Certify a verifier object, a plain function, or a subject, and return its certificate.
 
     ``evidence``: ``quick`` (probed or exact, and 131,072 sampled texts a case), ``nightly`` (8,388,608), or one kind alone.
-    ``seconds`` limits the sampled evidence; what it cuts short is UNDECIDED. ``on_event(done, planned, check id)`` is
-    called before each check. Raises ``TypeError`` or ``ValueError`` for an object that cannot be a subject.
+    ``seconds`` limits the sampled evidence; what it cuts short is UNDECIDED. ``expected_failures``: ``{check id: reason}``
+    of what is known to fail; the certificate's ``outcome`` then says whether exactly those fail. ``on_event(done, planned,
+    check id)`` is called before each check. ``journal`` holds what an earlier run finished, and is told what this one does.
+    Raises ``TypeError`` or ``ValueError`` for an object that cannot be a subject, or an unknown check id.
     """
     described = describe(subject)
     plan = Plan(evidence, seed, seconds)
     started = time.monotonic()
     planned = list(checks(described, plan))
+    check_expected(expected_failures or {}, [check.id for check in planned])
+    kept = journal or Journal()
+    sources = _sources(described, planned, kept)
     results = []
-    for done, check in enumerate(planned):
+    for done, (check, source) in enumerate(zip(planned, sources, strict=True)):
         if on_event is not None:
             on_event(done, len(planned), check.id)
-        results.append(check.run())
+        if check.id not in kept.results:
+            kept.add_result(check.run(source))
+        results.append(kept.results[check.id])
     if on_event is not None:
         on_event(len(planned), len(planned), "")
-    return assemble(described, plan, len(planned), results, time.monotonic() - started)
+    elapsed = time.monotonic() - started
+    return assemble(described, plan, planned, results, elapsed, journal=kept, expected=expected_failures or {})
+
+
+def _sources(subject: Subject, planned: list[Check], journal: Journal) -> list[Gathering]:
+    """What each check looks at: the journal's evidence where it has it, else the subject; checks that share one share it."""
+    sources: dict[str, Gathering] = {}
+    names = evidence_names(planned)
+    for check, name in zip(planned, names, strict=True):
+        case = case_of(check.gather)
+        if name in sources:
+            continue
+        if name in journal.evidence and case is not None:
+            sources[name] = Gathering(journal.evidence[name].restored, subject, case)
+        else:
+            sources[name] = Gathering(_gathered, check, name, journal)
+    return [sources[name] for name in names]
+
+
+def _gathered(check: Check, name: str, journal: Journal) -> Any:
+    """Gather evidence from the subject and write it down."""
+    case = case_of(check.gather)
+    try:
+        found = check.gather()
+    except Undecided as reason:
+        journal.add_evidence(name, KeptReason(case=check.case, reason=str(reason)))
+        raise
+    kept = keep(found) if case is not None else None
+    if kept is not None:
+        journal.add_evidence(name, kept)
+    return found

@@ -1,0 +1,1 @@
+"""The certificate as one self-contained HTML page."""
