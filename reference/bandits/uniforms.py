@@ -1,0 +1,40 @@
+"""Chance from given uniforms: what a policy does on the same random numbers as its batched twin."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Protocol
+
+from specproof.reference.chance import Chance, checked_probability, checked_total
+
+
+class Uniforms(Chance, Protocol):
+    """A source of chance that can also be asked for a uniform number: for draws from continuous laws."""
+
+    def uniform(self) -> float:
+        """Return the next number in [0, 1)."""
+        ...
+
+
+class Given:
+    """Answers from given numbers in [0, 1), one for each question, by inverse distribution functions."""
+
+    def __init__(self, numbers: Iterable[float]) -> None:
+        self._numbers = iter(numbers)
+
+    def uniform(self) -> float:
+        """Return the next number. Raises ``LookupError`` when there is none left."""
+        try:
+            return next(self._numbers)
+        except StopIteration:
+            raise LookupError("more random questions were asked than uniforms were given") from None
+
+    def flip(self, probability: Fraction) -> bool:
+        """Return whether the next number is below the probability."""
+        return self.uniform() < checked_probability(probability)
+
+    def choose(self, weights: Sequence[Fraction]) -> int:
+        """Return the first index whose cumulated share exceeds the next number."""
+        level = self.uniform() * checked_total(weights)
+        possible = [index for index, weight in enumerate(weights) if weight > 0]
+        return next((index for index, end in enumerate(accumulate(weights)) if level < end), possible[-1])
