@@ -131,6 +131,25 @@ def test_a_request_does_not_depend_on_its_neighbours(name: str) -> None:
         assert torch.allclose(rows[0][0, :, :length], rows[1][b, :, :length], atol=1e-12)
 
 
+@pytest.mark.parametrize("verify", ["standard", "block", "greedy_block"])
+@pytest.mark.parametrize("name", list(SELECTORS))
+def test_seeded_requests_do_not_depend_on_longer_neighbours(name: str, verify: str) -> None:
+    """With a selector in front, too, a request in a longer batch gets what it gets alone."""
+    made, lengths = compose(name, verify, drafts=3), torch.tensor([2, 4, 1])
+    for seed in range(20):
+        drafts = random_drafts(3, 3, 4, 7, seed=10 * seed)
+        seeds = [100 * seed + b for b in range(3)]
+        together = made.verify(Drafts(drafts.tokens, drafts.draft_probs, drafts.target_probs, lengths), seeds)
+        for b, length in enumerate(lengths.tolist()):
+            assert drafts.draft_probs is not None
+            tokens, draft, target = drafts.tokens[[b]], drafts.draft_probs[[b]], drafts.target_probs[[b]]
+            alone = made.verify(
+                Drafts(tokens[:, :, :length], draft[:, :, :length], target[:, :, : length + 1]), [seeds[b]]
+            )
+            assert alone.tokens[0].tolist() == together.tokens[b, : length + 1].tolist()
+            assert alone.accepted[0] == together.accepted[b]
+
+
 @pytest.mark.parametrize("name", list(SELECTORS))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_laws_are_kept_in_single_precision_at_least(name: str, dtype: torch.dtype) -> None:
@@ -167,12 +186,13 @@ def test_long_blocks_of_extreme_ratios_stay_finite() -> None:
 
 @pytest.mark.parametrize("name", ["race", "kill_race", "scan", "best_ratio"])
 def test_rows_that_cannot_be_grouped_are_named(name: str) -> None:
-    """NaN in a target row and a draft row without mass are errors that say where."""
+    """NaN in a row and a draft row without mass are errors that say whose row it is, and where."""
     chosen = selector(name)
-    for spoil, value in (("target_probs", torch.nan), ("draft_probs", 0.0)):
+    for whose, value, why in (("target", torch.nan, "sums to nan"), ("draft", torch.nan, "sums to nan"),
+                              ("draft", 0.0, "has no mass")):  # fmt: skip
         drafts = random_drafts(2, 1, 2, 9)
-        getattr(drafts, spoil)[1, 0, 1] = value
-        with pytest.raises(ValueError, match="request 1: row 1 of draft 0 has no draft mass or is NaN"):
+        getattr(drafts, f"{whose}_probs")[1, 0, 1] = value
+        with pytest.raises(ValueError, match=f"request 1: {whose} row 1 of draft 0 {why}"):
             chosen(drafts, torch.zeros(2, chosen.coins(2), dtype=torch.float64))
 
 

@@ -98,7 +98,11 @@ def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
 
 def refuse(target_mass: Tensor, draft_mass: Tensor, place: Tensor, read: Tensor) -> None:
     """Raise ``ValueError`` for a row at ``place`` [n, 3], among those that are ``read`` [n], that cannot be grouped."""
-    bad = ~((draft_mass.sum(-1) > 0) & target_mass.sum(-1).isfinite()) & read
+    target, draft = target_mass.sum(-1), draft_mass.sum(-1)
+    bad = ~((draft > 0) & draft.isfinite() & target.isfinite()) & read
     if bool(bad.any()):
-        request, draft, level = place[bad][0].tolist()
-        raise ValueError(f"request {request}: row {level} of draft {draft} has no draft mass or is NaN")
+        first = int(bad.nonzero()[0])
+        request, path, level = place[first].tolist()
+        whose, mass = ("draft", draft[first]) if target[first].isfinite() else ("target", target[first])
+        why = "has no mass" if float(mass) == 0 else f"sums to {float(mass)}"
+        raise ValueError(f"request {request}: {whose} row {level} of draft {path} {why}")

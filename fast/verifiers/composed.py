@@ -2,8 +2,9 @@
 
 The selected path is handed on with the rows of its law in place of the draft's, so whatever verifies one draft without
 loss verifies several. The selector takes its uniforms first, then the verifier its own. Before ``greedy_block`` the target
-owed to the rest of the block is carried (``specproof.fast.selectors.carried``); the others remember nothing. How many
-uniforms the selector takes depends on the batch's longest draft: with seeds, a longer neighbour moves a request's draws.
+owed to the rest of the block is carried (``specproof.fast.selectors.carried``); the others remember nothing. With seeds a
+request's draws do not depend on its neighbours; in uniforms that are passed in, the verifier's own begin behind those that the
+selector takes for the batch's longest draft.
 """
 
 from dataclasses import dataclass, field
