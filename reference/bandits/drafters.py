@@ -12,7 +12,7 @@ from typing import Literal, Protocol, cast
 from scipy.special import betaincinv
 
 from specproof.reference.bandits.block import Block, Number
-from specproof.reference.bandits.uniforms import Uniforms
+from specproof.reference.bandits.uniforms import uniform
 from specproof.reference.chance import Chance
 from specproof.reference.law import law
 from specproof.reference.model import Model
@@ -33,7 +33,7 @@ class Drafters(Protocol):
 
 
 def block_law(drafters: Drafters, arm: int) -> dict[Block, Fraction]:
-    """The exact law of one block. Raises ``AttributeError`` where it is not discrete (Beta agreement)."""
+    """The exact law of one block. Raises ``ValueError`` where it is continuous (Beta agreement)."""
     return law(lambda chance: drafters.draw(chance, arm))
 
 
@@ -103,7 +103,7 @@ class Independent:
             return mean
         if self.between == "beta" and spread < 1 and 0 < mean < 1:
             size = 1 / float(spread) - 1
-            return float(betaincinv(float(mean) * size, (1 - float(mean)) * size, cast(Uniforms, chance).uniform()))
+            return float(betaincinv(float(mean) * size, (1 - float(mean)) * size, uniform(chance, "Beta agreement")))
         weights = (spread * mean, spread * (1 - mean), 1 - spread)
         return (1, 0, mean)[chance.choose(cast(tuple[Fraction, ...], weights))]
 

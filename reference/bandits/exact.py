@@ -84,7 +84,7 @@ def expected(
 ) -> Expected:
     """Expectations of a policy. ``tokens``: of one query, or of several that follow each other, reset between unless ``carry``.
 
-    Raises ``AttributeError`` for a policy that draws from continuous laws. Cost grows with the reachable states: two arms,
+    Raises ``ValueError`` for a policy that draws from continuous laws. Cost grows with the reachable states: two arms,
     N = 2 and block efficiency have 191 for 12 tokens and 4,029 for 30.
     """
     queries = (tokens,) if isinstance(tokens, int) else tuple(tokens)

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from specproof.reference.bandits.block import Number
 from specproof.reference.chance import Chance
+from specproof.reference.law import law
 from specproof.reference.names import nearest
 
 Ties = Literal["lowest", "uniform"]
@@ -112,9 +113,19 @@ class Bandit:
         """Number of drafters, K."""
         return self.policy.arms
 
+    @property
+    def feedback(self) -> Literal["chosen", "all"]:
+        """Whose reward ``update`` is handed."""
+        return self.policy.feedback
+
     def choose(self) -> int:
         """Return the arm of the next round."""
         return self.policy.choose(self._state, self._chance)
+
+    def probabilities(self) -> list[Fraction]:
+        """The law of the next choice. Raises ``ValueError`` for a policy that draws from continuous laws."""
+        choices = law(lambda chance: self.policy.choose(self._state, chance))
+        return [choices.get(arm, Fraction(0)) for arm in range(self.policy.arms)]
 
     def update(self, arm: int, reward: Any) -> None:
         """Learn the reward of a round. Raises ``ValueError`` for an arm that there is not."""

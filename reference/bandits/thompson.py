@@ -1,17 +1,17 @@
 """Thompson sampling: play the drafter whose mean is highest in a draw from what is believed about it.
 
-The draw is continuous, so chance must offer ``uniform()``; the exact engine, which enumerates, cannot run this policy.
+The draw is continuous, so chance must offer ``uniform()``; the exact engine, which enumerates, refuses this policy.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from scipy.special import betaincinv, ndtri
 
 from specproof.reference.bandits.block import Number
 from specproof.reference.bandits.policy import Record, best, check_arms, empty
-from specproof.reference.bandits.uniforms import Uniforms
+from specproof.reference.bandits.uniforms import uniform
 from specproof.reference.chance import Chance
 from specproof.reference.names import nearest
 
@@ -43,7 +43,7 @@ class Thompson:
         """The highest draw; a Gaussian belief starts with every arm once."""
         if self.belief == "gauss" and 0 in state.pulls:
             return state.pulls.index(0)
-        levels = [cast(Uniforms, chance).uniform() for _ in range(self.arms)]
+        levels = [uniform(chance, "Thompson sampling") for _ in range(self.arms)]
         return best([self.draw(state, arm, level) for arm, level in enumerate(levels)], "lowest", chance)
 
     def draw(self, state: Record, arm: int, level: float) -> float:

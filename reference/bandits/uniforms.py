@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Protocol
 
 from specproof.reference.chance import Chance, checked_probability, checked_total
 
 
-class Uniforms(Chance, Protocol):
-    """A source of chance that can also be asked for a uniform number: for draws from continuous laws."""
-
-    def uniform(self) -> float:
-        """Return the next number in [0, 1)."""
-        ...
+def uniform(chance: Chance, what: str) -> float:
+    """Ask for a uniform number. Raises ``ValueError`` where ``chance`` enumerates: ``what`` cannot be enumerated."""
+    ask = getattr(chance, "uniform", None)
+    if ask is None:
+        raise ValueError(f"{what} draws from a continuous law, which cannot be enumerated: chance must offer uniform()")
+    return float(ask())
 
 
 class Given:
