@@ -5,7 +5,7 @@ beyond is the overshoot.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -56,15 +56,22 @@ class Log:
         return sum(losses[drafter] for drafter in self.drafters) + self.switches * self.instance.switch_cost
 
 
+class Stream:
+    """Floating-point uniforms without end. A copy goes on with the same numbers."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def __iter__(self) -> "Stream":
+        return self
+
+    def __next__(self) -> float:
+        return self._random.random()
+
+
 def from_seed(seed: int) -> Given:
     """Chance from floating-point uniforms: faster than ``Dice``, and right to the last bit or so."""
-    source = random.Random(seed)
-
-    def numbers() -> Iterator[float]:
-        while True:
-            yield source.random()
-
-    return Given(numbers())
+    return Given(Stream(seed))
 
 
 def play(policy: Policy, instance: Instance, tokens: int, chance: Chance, told: Told) -> Log:

@@ -5,6 +5,7 @@ state can be compared, hashed (which is what makes exact regret cheap), stored a
 ``Chance``. ``Bandit`` is the object that an engine holds: a policy, a state and a source of chance.
 """
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
@@ -128,9 +129,11 @@ class Bandit:
         return [choices.get(arm, Fraction(0)) for arm in range(self.policy.arms)]
 
     def update(self, arm: int, reward: Any) -> None:
-        """Learn the reward of a round. Raises ``ValueError`` for an arm that there is not."""
+        """Learn the reward of a round. Raises ``ValueError`` for an arm that there is not, or a reward that is no number."""
         if not 0 <= arm < self.policy.arms:
             raise ValueError(f"arm must be in 0..{self.policy.arms - 1}, got {arm}")
+        if not all(map(math.isfinite, reward if isinstance(reward, tuple) else (reward,))):
+            raise ValueError(f"a reward is a finite number, got {reward!r} for arm {arm}")
         self._state = self.policy.update(self._state, arm, reward)
 
     def reset(self) -> None:
