@@ -7,9 +7,11 @@ from torch import Tensor
 
 from specproof.fast.bandits.policy import Record, best
 from specproof.reference.bandits.discounted_ucb import DiscountedUCB
+from specproof.reference.bandits.kl_ucb import EDGE, KLUCB, STEPS
 from specproof.reference.bandits.sliding_window_ucb import SlidingWindowUCB
 from specproof.reference.bandits.ucb import MetaSDUCB
 from specproof.reference.bandits.ucb_spec import UCBSpec
+from specproof.reference.bandits.ucb_v import UCBV
 
 
 class Indexed:
@@ -122,3 +124,47 @@ class SlidingWindow(Indexed):
     def _change(self, arms: Tensor, rewards: Tensor, sign: int) -> None:
         self._pulls.scatter_add_(0, arms[None], torch.full_like(rewards, sign)[None])
         self._sums.scatter_add_(0, arms[None], sign * rewards[None])
+
+
+class Variance(Indexed):
+    """UCB-V."""
+
+    def __init__(self, given: UCBV) -> None:
+        super().__init__(given.arms, given.ties)
+        self._linear = given.linear
+
+    def start(self, runs: int, scale: float) -> None:
+        """No rounds; sums of squared rewards too."""
+        super().start(runs, scale)
+        self._squares = torch.zeros(self._arms, runs, dtype=torch.float64)
+
+    def index(self, completed: int) -> Tensor:
+        """``mean + sqrt(2 variance ln t / n) + linear ln t / n``."""
+        pulls, means = self._record.pulls, self._record.means
+        variance = (self._squares / (pulls * self._record.scale**2) - means**2).clamp(min=0)
+        clock = math.log(completed)
+        return means + (2 * clock * variance / pulls).sqrt() + self._linear * clock / pulls
+
+    def update(self, arms: Tensor, rewards: Tensor) -> None:
+        """One more round with each arm."""
+        super().update(arms, rewards)
+        self._squares.scatter_add_(0, arms[None], (rewards * rewards)[None])
+
+
+class Divergence(Indexed):
+    """KL-UCB."""
+
+    def __init__(self, given: KLUCB) -> None:
+        super().__init__(given.arms, given.ties)
+
+    def index(self, completed: int) -> Tensor:
+        """Newton's method from Pinsker's bound, as ``reference.bandits.kl_ucb.bound``."""
+        mean = self._record.means.clamp(EDGE, 1 - EDGE)
+        radius = math.log(completed) / self._record.pulls
+        q = (mean + (radius / 2).sqrt()).clamp(max=1 - EDGE)
+        within, rest = mean * mean.log() - radius, 1 - mean
+        within += rest * rest.log()
+        for _ in range(STEPS):
+            excess = (within - mean * q.log() - rest * (1 - q).log()).clamp(min=0)
+            q = torch.where(q > mean, q - excess * q * (1 - q) / (q - mean), q)
+        return q

@@ -13,6 +13,7 @@ from specproof.reference.bandits.exp3 import Exp3
 from specproof.reference.bandits.exp3_spec import Exp3Spec
 from specproof.reference.bandits.fixed import Static, oracle
 from specproof.reference.bandits.full_information import FullInformation
+from specproof.reference.bandits.kl_ucb import KLUCB
 from specproof.reference.bandits.policy import Bandit, Policy
 from specproof.reference.bandits.rewards import REWARDS, reward
 from specproof.reference.bandits.round_robin import RoundRobin
@@ -22,6 +23,7 @@ from specproof.reference.bandits.successive_halving import SuccessiveHalving
 from specproof.reference.bandits.thompson import Thompson
 from specproof.reference.bandits.ucb import MetaSDUCB
 from specproof.reference.bandits.ucb_spec import UCBSpec
+from specproof.reference.bandits.ucb_v import UCBV
 from specproof.reference.bandits.uniform import Uniform
 from specproof.reference.names import nearest
 
@@ -30,6 +32,8 @@ __all__ = ["REWARDS", "Bandit", "Policy", "policy", "policy_names", "policy_opti
 _POLICIES: dict[str, Callable[..., Policy]] = {
     "meta_sd_ucb": MetaSDUCB,
     "ucb_spec": UCBSpec,
+    "ucb_v": UCBV,
+    "kl_ucb": KLUCB,
     "exp3": Exp3,
     "exp3_spec": Exp3Spec,
     "successive_halving": SuccessiveHalving,

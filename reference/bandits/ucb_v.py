@@ -18,18 +18,18 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class UCBV:
-    """Index ``mean + sqrt(2 variance ln t / n) + scale 3 ln t / n`` for rewards in [0, 1]; ``scale`` 1 is the paper's bound."""
+    """Index ``mean + sqrt(2 variance ln t / n) + linear ln t / n`` for rewards in [0, 1]; ``linear`` 3 is the paper's."""
 
     arms: int
-    scale: float = 1.0
+    linear: float = 3.0
     ties: Ties = "lowest"
     feedback: Literal["chosen"] = "chosen"
 
     def __post_init__(self) -> None:
         check_arms(self.arms)
         check_ties(self.ties)
-        if not self.scale >= 0:
-            raise ValueError(f"scale must be 0 or more, got {self.scale}")
+        if not self.linear >= 0:
+            raise ValueError(f"linear must be 0 or more, got {self.linear}")
 
     def start(self) -> Spread:
         """No rounds."""
@@ -47,7 +47,7 @@ class UCBV:
             max(0.0, float(total / n) - mean**2) for total, n, mean in zip(state.squares, pulls, means, strict=True)
         ]
         scores = [
-            mean + math.sqrt(2 * variance * clock / n) + self.scale * 3 * clock / n
+            mean + math.sqrt(2 * variance * clock / n) + self.linear * clock / n
             for mean, variance, n in zip(means, variances, pulls, strict=True)
         ]
         return best(scores, self.ties, chance)
