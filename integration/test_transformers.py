@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from specproof.integration.adapters.transformers import NEEDED, SpeculativeSampling, load
-from specproof.integration.adapters.unavailable import Unavailable
+from specproof.integration.unavailable import Unavailable
 from specproof.properties.cases import iterated_cases, one_step_cases
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed

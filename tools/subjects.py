@@ -12,8 +12,8 @@ from specproof.fast.from_function import from_function
 from specproof.fast.verifiers import VERIFIERS
 from specproof.fast.verifiers.composed import PAIRS, composed
 from specproof.fast.verifiers.configured import configured
-from specproof.integration.adapters import ADAPTERS, adapter
-from specproof.integration.adapters.unavailable import Unavailable
+from specproof.integration import adapters
+from specproof.integration.unavailable import Unavailable
 from specproof.properties.mutants import MUTANTS, mutant
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
 from specproof.reference.names import nearest
@@ -61,7 +61,7 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
     given = options or {}
     family, separator, name = text.partition(":")
     try:
-        if not separator:
+        if not separator or adapters.is_adapter(text):
             return _third_party(text, given)
         if family == "fast":
             if name not in VERIFIERS:
@@ -96,14 +96,16 @@ def _reference(name: str, options: dict[str, Any]) -> Subject:
 
 
 def _third_party(name: str, options: dict[str, Any]) -> Subject:
-    if name not in ADAPTERS:
-        known = [*ADAPTERS, *(f"fast:{fast}" for fast in VERIFIERS), *(f"reference:{ours}" for ours in rule_names())]
-        raise UnknownSubject(nearest("subject", name, [*known, "mutant:NAME", "module:object"]))
-    module = adapter(name)
+    if not adapters.is_adapter(name):
+        ours = [*(f"fast:{fast}" for fast in VERIFIERS), *(f"reference:{rule}" for rule in rule_names())]
+        raise UnknownSubject(nearest("subject", name, [*adapters.ADAPTERS, *ours, "mutant:NAME", "module:object"]))
+    version = "unknown"
     try:
-        return subject_of_verifier(module.load(**options), name=name, version=module.version(), options=options)
+        found = adapters.located(name)
+        version = found.version
+        return subject_of_verifier(adapters.load(name, found, **options), name=name, version=version, options=options)
     except Unavailable as reason:
-        return Subject(name, "verifier", "unknown", unavailable=str(reason), options=options)
+        return Subject(name, "verifier", version, unavailable=str(reason), options=options)
 
 
 def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
@@ -144,11 +146,11 @@ def describe(found: Any, *, name: str | None = None, options: dict[str, Any] | N
 def catalogue() -> list[tuple[str, str, str]]:
     """Every named subject: name, version or what is missing, and what it is."""
     rows = []
-    for name, what in ADAPTERS.items():
+    for name, entry in adapters.ADAPTERS.items():
         try:
-            rows.append((name, adapter(name).version(), what))
+            rows.append((name, ", ".join(adapters.versions(name)), entry.about))
         except Unavailable as reason:
-            rows.append((name, "missing", f"{what} ({reason})"))
+            rows.append((name, "missing", f"{entry.about} ({reason})"))
     rows += [(f"fast:{name}", __version__, _first_line(module)) for name, module in VERIFIERS.items()]
     rows += [(f"reference:{name}", __version__, "exact rule") for name in rule_names()]
     rows += [(f"mutant:{name}", "1", given.fault) for name, given in MUTANTS.items()]

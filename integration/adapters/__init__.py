@@ -1,15 +1,83 @@
-"""Third-party verifiers by name. Each module has ``load(**options)`` and ``version()``; none is imported before it is asked for."""
+"""Third-party verifiers by name: ``package``, ``package:entry``, and with ``@version`` where several lie on the shelf.
 
+One file a package. None is imported before it is asked for, and none holds code of the package it adapts.
+"""
+
+import inspect
+from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
+from specproof.integration.packages import Group, package
+from specproof.integration.shelf import Located, locate, on_shelf
 from specproof.reference.names import nearest
 
-ADAPTERS = {"transformers": "speculative sampling of Hugging Face transformers' assisted generation"}
+
+@dataclass(frozen=True)
+class Adapter:
+    """One entry of a package: which function of which module makes a verifier or a decoder of it."""
+
+    package: str
+    make: str  # "module.function" below this folder; it is given the ``Located`` package and the options
+    about: str
+
+    @property
+    def group(self) -> Group:
+        """Group of packages that it belongs to."""
+        return package(self.package).group
 
 
-def adapter(name: str) -> ModuleType:
-    """Return the module of a third-party name. Raises ``ValueError`` for an unknown one."""
-    if name not in ADAPTERS:
-        raise ValueError(nearest("adapter", name, ADAPTERS))
-    return import_module(f"specproof.integration.adapters.{name}")
+ADAPTERS = {
+    "transformers": Adapter(
+        "transformers", "transformers.kernel", "speculative sampling of Hugging Face transformers' assisted generation"
+    ),
+    "flashspec": Adapter("flashspec", "flashspec.step", "rejection step of flashspec's engine"),
+    "flashspec:sample": Adapter("flashspec", "flashspec.sample", "flashspec's rejection sampling, the bonus drawn apart"),
+    "flashspec:onehot": Adapter("flashspec", "flashspec.onehot", "flashspec's step for deterministic drafters"),
+    "dflash": Adapter("dflash", "dflash.dense", "rejection sampling of dflash, dense draft rows"),
+    "dflash:sparse": Adapter("dflash", "dflash.sparse", "rejection sampling of dflash, sparse draft rows"),
+    "economize": Adapter("economize", "economize.chain", "rejection verifier of economize on chains"),
+    "economize:tree": Adapter("economize", "economize.tree", "rejection verifier of economize on trees of several drafts"),
+    "lmdeploy": Adapter("lmdeploy", "lmdeploy.default", "portable rejection sampling of lmdeploy's PyTorch engine"),
+    "vllm-ascend": Adapter("vllm-ascend", "vllm_ascend.token", "token verification of vllm-ascend, PyTorch path"),
+    "vllm-ascend:block": Adapter("vllm-ascend", "vllm_ascend.block", "block verification of vllm-ascend, PyTorch path"),
+}  # fmt: skip
+
+
+def is_adapter(name: str) -> bool:
+    """Whether a third-party subject has this name, with or without a version."""
+    return name.partition("@")[0] in ADAPTERS
+
+
+def adapter(name: str) -> Adapter:
+    """Return the entry of a name. Raises ``ValueError`` for an unknown one."""
+    base = name.partition("@")[0]
+    if base not in ADAPTERS:
+        raise ValueError(nearest("adapter", base, ADAPTERS))
+    return ADAPTERS[base]
+
+
+def located(name: str) -> Located:
+    """Find the package of a name. Raises ``ValueError`` for an unknown name, ``Unavailable`` where it is not here."""
+    return locate(package(adapter(name).package), name.partition("@")[2] or None)
+
+
+def load(name: str, found: Located, **options: Any) -> Any:
+    """Make the verifier or decoder of a name out of the package that was found.
+
+    Raises ``Unavailable`` when the package is not the one that its adapter knows, ``ValueError`` for an unknown option.
+    """
+    module, _, function = adapter(name).make.partition(".")
+    make = getattr(import_module(f"{__name__}.{module}"), function)
+    allowed = [option for option in inspect.signature(make).parameters if option != "located"]
+    for option in options:
+        if option not in allowed:
+            raise ValueError(nearest(f"option of {name}", option, allowed))
+    return make(found, **options)
+
+
+def versions(name: str) -> list[str]:
+    """The versions of a name's package that can be certified here, newest first."""
+    wanted = package(adapter(name).package)
+    newest = locate(wanted).version
+    return [newest, *(v for v in reversed(wanted.versions) if v != newest and on_shelf(wanted, v))]

@@ -16,7 +16,7 @@ import torch
 from specproof.bench.clock import Contender
 from specproof.bench.inputs import Inputs
 from specproof.integration.adapters import transformers
-from specproof.integration.adapters.unavailable import Unavailable
+from specproof.integration.unavailable import Unavailable
 
 SCHEMAS = {  # the kernels read raw pointers, so another signature must not be called
     "rejection_random_sample_kernel_impl": (
