@@ -250,3 +250,16 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return listed.stdout.strip()
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a certificate, as it is published in ``schema/certificate-2.json``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "specproof certificate",
+        **Certificate.model_json_schema(by_alias=True, mode="serialization"),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=1))

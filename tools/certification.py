@@ -7,7 +7,7 @@ from typing import Any
 from specproof.certificate import Certificate, assemble
 from specproof.expected import check_expected
 from specproof.journal import Journal
-from specproof.kept import KeptReason, case_of, evidence_names, keep
+from specproof.kept import KeptReason, NotKept, case_of, evidence_names, keep
 from specproof.properties.plan import Check, EvidenceChoice, Gathering, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.suite import checks
@@ -49,16 +49,22 @@ def certify(
     return assemble(described, plan, planned, results, elapsed, journal=kept, expected=expected_failures or {})
 
 
+def planned_checks(subject: Subject, plan: Plan) -> list[str]:
+    """The ids of the checks that a certification would run."""
+    return [check.id for check in checks(subject, plan)]
+
+
 def _sources(subject: Subject, planned: list[Check], journal: Journal) -> list[Gathering]:
     """What each check looks at: the journal's evidence where it has it, else the subject; checks that share one share it."""
     sources: dict[str, Gathering] = {}
     names = evidence_names(planned)
     for check, name in zip(planned, names, strict=True):
-        case = case_of(check.gather)
         if name in sources:
             continue
-        if name in journal.evidence and case is not None:
-            sources[name] = Gathering(journal.evidence[name].restored, subject, case)
+        case = case_of(check.gather)
+        kept = journal.evidence.get(name)
+        if case is not None and kept is not None and not isinstance(kept, NotKept):
+            sources[name] = Gathering(kept.restored, subject, case)
         else:
             sources[name] = Gathering(_gathered, check, name, journal)
     return [sources[name] for name in names]
@@ -66,13 +72,10 @@ def _sources(subject: Subject, planned: list[Check], journal: Journal) -> list[G
 
 def _gathered(check: Check, name: str, journal: Journal) -> Any:
     """Gather evidence from the subject and write it down."""
-    case = case_of(check.gather)
     try:
         found = check.gather()
     except Undecided as reason:
         journal.add_evidence(name, KeptReason(case=check.case, reason=str(reason)))
         raise
-    kept = keep(found) if case is not None else None
-    if kept is not None:
-        journal.add_evidence(name, kept)
+    journal.add_evidence(name, keep(found, check))
     return found

@@ -12,22 +12,28 @@ from typing import Annotated, get_args
 import torch
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from specproof.bench.command import bench
 from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
+from specproof.certification import planned_checks
+from specproof.expected import Expectations, check_expected, read_expected
+from specproof.journal import Journal, opened
+from specproof.judge_command import judge
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
 from specproof.output import STDOUT, check_destination, report_console, write_data
-from specproof.properties.plan import EvidenceChoice
+from specproof.page import page
+from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.names import nearest
 from specproof.report import print_report
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
-from specproof.usage import UsageError
+from specproof.usage import UsageError, refuse
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
@@ -43,6 +49,7 @@ def front_door() -> None:
 
 app.command()(law)
 app.command()(leaderboard)
+app.command()(judge)
 app.add_typer(bench, name="bench")
 
 
@@ -55,24 +62,33 @@ def certify(
     seed: Annotated[int, typer.Option(help="Seed of the run; recorded in the certificate.")] = 0,
     option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the subject.")] = None,
     json: Annotated[str | None, typer.Option(help="Write the certificate here; - for stdout.")] = None,
+    html: Annotated[str | None, typer.Option(help="Write the certificate as a page here.")] = None,
+    expect: Annotated[str | None, typer.Option(help="Expected failures: {check: reason}, JSON or TOML.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from a run that was stopped.")] = False,
 ) -> None:
-    """Certify one or more subjects."""
+    """Certify one or more subjects. A run that is stopped goes on where it was when it is started again."""
     _check_arguments(evidence, seconds, device, json, len(subjects))
+    check_destination("--html", html, (".html", ".htm"))
     try:
         options = parse_options(option or [])
         resolved = [resolve(subject, options) for subject in subjects]
     except UnknownSubject as error:
         raise UsageError(str(error)) from error
+    plan = Plan(evidence, seed, seconds)  # type: ignore[arg-type]
+    known = _expected(expect, resolved, plan)
     # Two threads make calls on small tensors many times slower than one.
     torch.set_num_threads(1)
     report = report_console(json)
     verdicts = []
     for subject in resolved:
-        certificate = _certify_one(subject, evidence, seed, seconds)
-        verdicts.append(certificate.verdict)
-        print_report(certificate, report)
-        if json is not None:
-            write_data(_destination(json, certificate, several=len(resolved) > 1), certificate.to_json())
+        with opened(subject, plan, fresh=fresh) as journal:
+            certificate = _certify_one(subject, plan, known, journal)
+            verdicts.append(certificate.outcome)
+            print_report(certificate, report)
+            _print_circumstances(certificate, report)
+            for place, write_out in ((json, Certificate.to_json), (html, page)):
+                if place is not None:
+                    write_data(_destination(place, certificate, several=len(resolved) > 1), write_out(certificate))
     raise typer.Exit(EXIT[merged(verdicts)])
 
 
@@ -93,7 +109,34 @@ def _check_arguments(evidence: str, seconds: float | None, device: str, json: st
         raise UsageError(f"--json - takes one subject, got {subjects}")
 
 
-def _certify_one(subject: Subject, evidence: str, seed: int, seconds: float | None) -> Certificate:
+def _expected(path: str | None, subjects: list[Subject], plan: Plan) -> dict[str, str]:
+    """The expected failures, each a check of every subject."""
+    try:
+        known = read_expected(path) if path is not None else {}
+        for subject in subjects:
+            check_expected(known, planned_checks(subject, plan))
+    except ValueError as error:
+        refuse(error)
+    return known
+
+
+def _print_circumstances(certificate: Certificate, console: Console) -> None:
+    """Say what was taken over from a stopped run, and how the expected failures came out."""
+    if certificate.resumed is not None:
+        console.print(f"resumed: {certificate.resumed.checks} checks from a run begun {certificate.resumed.begun}")
+    found = certificate.expectations
+    if found is not None:
+        console.print(_expectations(found))
+
+
+def _expectations(found: Expectations) -> str:
+    lines = [f"expected failures: {len(found.failed)} of {len(found.expected)} failed; outcome {found.outcome}"]
+    lines += [f"  expected to fail and passed: {escape(name)}" for name in found.passed]
+    lines += [f"  failed and was not expected: {escape(name)}" for name in found.unexpected]
+    return "\n".join(lines)
+
+
+def _certify_one(subject: Subject, plan: Plan, expected: dict[str, str], journal: Journal) -> Certificate:
     columns = (TextColumn("{task.fields[subject]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as progress:
         task = progress.add_task("", subject=subject.name, total=None)
@@ -101,7 +144,10 @@ def _certify_one(subject: Subject, evidence: str, seed: int, seconds: float | No
         def show(done: int, planned: int, check: str) -> None:
             progress.update(task, completed=done, total=planned, description=check.replace("[", "\\["))
 
-        return run_certification(subject, evidence=evidence, seed=seed, seconds=seconds, on_event=show)  # type: ignore[arg-type]
+        return run_certification(
+            subject, evidence=plan.evidence, seed=plan.seed, seconds=plan.seconds, expected_failures=expected,
+            on_event=show, journal=journal,
+        )  # fmt: skip
 
 
 def _destination(path: str, certificate: Certificate, *, several: bool) -> str:

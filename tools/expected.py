@@ -17,11 +17,12 @@ from specproof.reference.names import nearest
 
 
 class Expectations(BaseModel):
-    """What was expected to fail, which of that did not, what failed besides, and what that makes of the run."""
+    """What was expected to fail, which of that did and which held, what failed besides, and what that makes of the run."""
 
     model_config = ConfigDict(extra="forbid")
 
     expected: dict[str, str]
+    failed: list[str]
     passed: list[str]
     unexpected: list[str]
     outcome: Verdict
@@ -39,19 +40,22 @@ def check_expected(expected: Mapping[str, str], planned: Iterable[str]) -> None:
 
 def expectations(expected: Mapping[str, str], results: Iterable[CheckResult]) -> Expectations:
     """Compare. An expected failure that holds counts as a failure; one that is undecided stays undecided."""
-    passed, unexpected, verdicts = [], [], []
+    failed, passed, unexpected, verdicts = [], [], [], []
     for result in results:
         if result.id not in expected:
             verdicts.append(result.verdict)
             unexpected += [result.id] if result.verdict is Verdict.FAILED else []
         elif result.verdict is Verdict.FAILED:
             verdicts.append(Verdict.HELD)
+            failed.append(result.id)
         elif result.verdict is Verdict.HELD:
             verdicts.append(Verdict.FAILED)
             passed.append(result.id)
         else:
             verdicts.append(Verdict.UNDECIDED)
-    return Expectations(expected=dict(expected), passed=passed, unexpected=unexpected, outcome=merged(verdicts))
+    return Expectations(
+        expected=dict(expected), failed=failed, passed=passed, unexpected=unexpected, outcome=merged(verdicts)
+    )
 
 
 def read_expected(path: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Evidence as data: what a certificate keeps of a run so that it can be judged again without the subject.
 
 Laws keep the mass of every outcome (fractions as text, floats as they are); counts keep the tables. Evidence of another
-form is not kept: the checks that rest on it stand as recorded.
+form is named and not kept: the checks that rest on it stand as recorded.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ Mass = str | float  # a fraction, or what floating point made of one
 class Strict(BaseModel):
     """A part of a certificate: nothing unknown in it."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, json_schema_serialization_defaults_required=True)
 
 
 class KeptCase(Strict):
@@ -115,11 +115,21 @@ class KeptReason(Strict):
         raise Undecided(self.reason)
 
 
-Kept = Annotated[KeptLaw | KeptCounts | KeptReason, Field(discriminator="form")]
+class NotKept(Strict):
+    """That there was evidence, of a form that cannot be written down."""
+
+    form: Literal["not kept"] = "not kept"
+    case: str
+    what: str
 
 
-def keep(found: Any) -> KeptLaw | KeptCounts | None:
-    """Write evidence down; None for evidence of a form that is not kept."""
+Kept = Annotated[KeptLaw | KeptCounts | KeptReason | NotKept, Field(discriminator="form")]
+
+
+def keep(found: Any, check: Check) -> KeptLaw | KeptCounts | NotKept:
+    """Write the evidence of a check down."""
+    if case_of(check.gather) is None:
+        return NotKept(case=check.case, what=type(found).__name__)
     if type(found) is Observation:
         emitted = [
             (it.accepted, name_of(it.tokens), _mass(m)) for it, m in found.steps.items() if isinstance(it, Emitted)
@@ -137,7 +147,7 @@ def keep(found: Any) -> KeptLaw | KeptCounts | None:
             text=found.counts.text.tolist(), accepted=found.counts.accepted.tolist(), violation=found.counts.violation,
             path=found.path,
         )  # fmt: skip
-    return None
+    return NotKept(case=check.case, what=type(found).__name__)
 
 
 def evidence_names(planned: Iterable[Check]) -> list[str]:

@@ -53,11 +53,7 @@ def parametrize_with_checks(
     """
     return pytest.mark.parametrize(
         "check",
-        [
-            given
-            for subject in subjects
-            for given in parameters(subject, Plan(evidence, seed), expected_failures or {})
-        ],
+        [given for subject in subjects for given in parameters(subject, Plan(evidence, seed), expected_failures or {})],
     )
 
 
