@@ -7,7 +7,7 @@ from typing import Any
 
 from specproof.reference.bandits.block import Block, Number
 from specproof.reference.bandits.drafters import Drafters, tokens_a_round
-from specproof.reference.bandits.rewards import Reward, tokens_per_cost
+from specproof.reference.bandits.rewards import PER_COST, Reward, reward, tokens_per_cost
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,18 @@ class Instance:
                 order = later
         return order[arm]
 
-    def told(self, reward: Reward) -> Callable[[int, Block], Number]:
+    def telling(self, name: str) -> Callable[[int, Block], Number]:
+        """What a policy is told, by the name of the reward. Raises ``ValueError`` for an unknown one, or as ``told``."""
+        return self.told_per_cost() if name == PER_COST else self.told(reward(name))
+
+    def told(self, earned: Reward) -> Callable[[int, Block], Number]:
         """The block reward, for every arm alike. Raises ``ValueError`` for arms of different length, where it misranks."""
         if len(set(self.drafters.lengths)) > 1:
             raise ValueError(
                 f"drafters of lengths {list(self.drafters.lengths)}: shares of different lengths do not rank them; "
                 "use tokens per cost"
             )
-        return lambda _, block: reward(block)
+        return lambda _, block: earned(block)
 
     def told_per_cost(self) -> Callable[[int, Block], Number]:
         """Tokens per cost, the reward for arms of different cost or length."""

@@ -146,9 +146,7 @@ class Bandit:
 
     def restore(self, data: Any) -> None:
         """Take back what ``state()`` gave."""
-        kind = type(self.policy.start())
-        found = decoded(data)
-        self._state = found if kind is tuple else kind(*found)
+        self._state = decoded(data, self.policy.start())
 
 
 def encoded(value: Any) -> Any:
@@ -158,8 +156,10 @@ def encoded(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
-def decoded(data: Any) -> Any:
-    """JSON data as nested tuples of numbers."""
+def decoded(data: Any, like: Any = None) -> Any:
+    """JSON data as nested tuples of numbers, with the named fields of ``like``, a state of the same policy."""
     if isinstance(data, list):
-        return tuple(decoded(entry) for entry in data)
+        shaped = isinstance(like, tuple) and len(like) == len(data)
+        entries = [decoded(entry, model) for entry, model in zip(data, like if shaped else data, strict=True)]
+        return type(like)(*entries) if hasattr(like, "_fields") else tuple(entries)
     return Fraction(data) if isinstance(data, str) else data

@@ -56,6 +56,9 @@ SHORT = {"BD": "block_divergence", "BE": "block_efficiency", "CBE": "conditional
          "tBD": "truncated_block_divergence"}  # fmt: skip
 
 
+PER_COST = "tokens_per_cost"  # the reward that needs an instance's costs
+
+
 def reward(name: str) -> Reward:
     """Return the named reward, by its full or its short name. Raises ``ValueError`` for an unknown one."""
     full = SHORT.get(name, name)

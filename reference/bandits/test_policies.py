@@ -1,0 +1,225 @@
+"""Policies: the trace of each on rewards that are given, ties, feedback, stored states, and what is refused."""
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from specproof.reference.bandits import Bandit, policy, policy_names, policy_options
+from specproof.reference.bandits.drafters import Independent
+from specproof.reference.bandits.instance import Instance
+from specproof.reference.bandits.play import from_seed, play
+from specproof.reference.bandits.policy import Policy, Record
+from specproof.reference.bandits.rewards import reward
+from specproof.reference.bandits.uniforms import Given
+from specproof.reference.chance import Dice
+from specproof.reference.law import law
+
+KNOWING = {"router": {"best": 1}, "oracle": {"best": 1}}
+REWARDS = (Fraction(1, 5), Fraction(4, 5), Fraction(2, 5))
+
+
+def make(name: str, arms: int = 3, **options: Any) -> Policy:
+    """A policy by name; told the best arm where it must know it."""
+    return policy(name, arms, **KNOWING.get(name, {}), **options)
+
+
+def trace(bandit: Bandit, rounds: int) -> list[int]:
+    """Arms on constant rewards."""
+    arms = []
+    for _ in range(rounds):
+        arms.append(bandit.choose())
+        bandit.update(arms[-1], REWARDS if bandit.feedback == "all" else REWARDS[arms[-1]])
+    return arms
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_stored_state_goes_on_like_the_original(name: str) -> None:
+    """Through JSON text: the restored bandit has the same state, the same next law and the same arms."""
+    made = make(name)
+    first = Bandit(made, from_seed(3))
+    trace(first, 25)
+    second = Bandit(made, from_seed(4))
+    second.restore(json.loads(json.dumps(first.state())))
+    assert second.state() == first.state()
+    if name != "thompson":
+        assert second.probabilities() == first.probabilities()
+        assert sum(second.probabilities()) == 1
+    first.reset()
+    assert first.state() == Bandit(made, from_seed(5)).state()
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_update_leaves_the_old_state_alone(name: str) -> None:
+    """States are values: an earlier one can be used again."""
+    made = make(name)
+    start = made.start()
+    told = REWARDS if made.feedback == "all" else REWARDS[1]
+    first = made.update(start, 1, told)
+    assert made.update(start, 1, told) == first
+    assert made.start() == start
+    assert hash(first) == hash(made.update(start, 1, told))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "arms"),
+    [
+        ("meta_sd_ucb", {"beta": 0.2}, [0, 1, 2, 1, 1, 1, 1, 1]),
+        ("meta_sd_ucb", {"beta": 0}, [0, 1, 2, 1, 1, 1, 1, 1]),
+        ("epsilon_greedy", {"epsilon": 0}, [0, 1, 2, 1, 1, 1, 1, 1]),
+        ("successive_halving", {"budget": 12}, [0, 1, 2, 0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 1]),
+        ("successive_halving", {"budget": 12, "interleaved": False}, [0, 0, 1, 1, 2, 2, 1, 1, 1, 2, 2, 2, 1, 1]),
+        ("sliding_window_ucb", {"window": 4, "beta": 0}, [0, 1, 2, 1, 1, 0, 1, 2]),
+        ("discounted_ucb", {"discount": 1.0, "beta": 0.2}, [0, 1, 2, 1, 1, 1, 1, 1]),
+        ("full_information", {}, [0, 1, 1, 1]),
+        ("static", {"arm": 2}, [2, 2, 2]),
+        ("oracle", {}, [1, 1, 1]),
+        ("router", {"error": 0}, [1, 1, 1]),
+        ("round_robin", {}, [0, 1, 2, 0, 1]),
+    ],
+)
+def test_traces_on_constant_rewards(name: str, options: dict[str, Any], arms: list[int]) -> None:
+    """Every deterministic policy arm by arm; each arm comes first where the paper says so."""
+    assert trace(Bandit(make(name, **options), from_seed(0)), len(arms)) == arms
+
+
+def test_ucb_explores_what_the_formula_says() -> None:
+    """After one round each: indices 1/5, 4/5, 2/5 plus 1 * sqrt(2 ln 3)."""
+    made = make("meta_sd_ucb", beta=1.0)
+    state = made.start()
+    for arm in range(3):
+        state = made.update(state, arm, REWARDS[arm])
+    assert state.completed == 3
+    assert [state.mean(arm) for arm in range(3)] == [0.2, 0.8, 0.4]
+    after = made.update(state, 1, REWARDS[1])
+    # 0.8 + sqrt(2 ln 4 / 2) = 1.977 against 0.4 + sqrt(2 ln 4) = 2.065.
+    assert made.choose(after, Given(())) == 2
+
+
+@pytest.mark.parametrize("pulls", [(3, 5, 9), (1, 1, 40), (20, 7, 11)])
+def test_ucb_spec_is_the_paper_s_index_on_emitted_tokens(pulls: tuple[int, ...]) -> None:
+    """Scaled to L = 4: mean emitted tokens plus ``L/2 sqrt((1+n)/n^2 (1 + 2 ln(K t^2 sqrt(1+n) / delta)))``."""
+    made = make("ucb_spec")
+    state = Record(pulls, tuple(n * share for n, share in zip(pulls, REWARDS, strict=True)))
+    clock = sum(pulls)
+    paper = [
+        1 + 4 * float(share)
+        + 4 / 2 * math.sqrt((1 + n) / n**2 * (1 + 2 * math.log(3 * clock**2 * math.sqrt(1 + n) / 0.5)))
+        for n, share in zip(pulls, REWARDS, strict=True)
+    ]  # fmt: skip
+    assert made.choose(state, Given(())) == paper.index(max(paper))
+
+
+def test_ties_go_to_the_lowest_arm_or_to_any() -> None:
+    """With equal records; the law of a uniform tie is even."""
+    for ties, expected in (("lowest", {0: 1}), ("uniform", {0: Fraction(1, 2), 1: Fraction(1, 2)})):
+        made = make("meta_sd_ucb", 2, ties=ties)
+        state = made.update(made.update(made.start(), 0, Fraction(1, 2)), 1, Fraction(1, 2))
+        assert law(lambda chance, made=made, state=state: made.choose(state, chance)) == expected
+
+
+def test_exact_sums_keep_equal_records_equal() -> None:
+    """Means of fractions do not depend on the order of rewards; running means of floats do."""
+    made = make("meta_sd_ucb", 1)
+    orders = [(1, 2, 4, 5, 3), (5, 3, 1, 2, 4), (2, 1, 5, 4, 3)]
+    means = set()
+    for order in orders:
+        state = made.start()
+        for count in order:
+            state = made.update(state, 0, Fraction(count, 5))
+        means.add(state.mean(0))
+    assert means == {0.6}
+
+
+def test_laws_of_randomised_choices() -> None:
+    """Exact probabilities of the policies that draw."""
+    assert Bandit(make("random"), Dice(0)).probabilities() == [Fraction(1, 3)] * 3
+    assert Bandit(make("router", error=Fraction(1, 4)), Dice(0)).probabilities() == [
+        Fraction(1, 8), Fraction(3, 4), Fraction(1, 8),
+    ]  # fmt: skip
+    bandit = Bandit(make("epsilon_greedy", epsilon=Fraction(3, 10)), Dice(0))
+    trace(bandit, 3)
+    assert bandit.probabilities() == [Fraction(1, 10), Fraction(8, 10), Fraction(1, 10)]
+    for name in ("exp3", "exp3_spec"):
+        bandit = Bandit(make(name), from_seed(1))
+        assert [round(float(share), 12) for share in bandit.probabilities()] == [round(1 / 3, 12)] * 3
+        trace(bandit, 300)
+        assert max(bandit.probabilities()) == bandit.probabilities()[1] > 0.4
+
+
+def test_epsilon_fades_as_told() -> None:
+    """``min(1, epsilon / t^decay)`` in round t."""
+    assert make("epsilon_greedy", epsilon=100, decay=1).exploration(199) == Fraction(1, 2)
+    assert make("epsilon_greedy", epsilon=100, decay=1).exploration(10) == 1
+    assert make("epsilon_greedy", epsilon=1, decay=0.5).exploration(24) == pytest.approx(1 / 5)
+
+
+def test_halving_spends_its_budget() -> None:
+    """100 rounds over five arms: 5 x 6, 3 x 11, 2 x 16 = 95, then one arm; in blocks it switches once an arm."""
+    drafters = Independent((0.8, 0.7, 0.6, 0.5, 0.35), 5, 0.5, "beta")
+    for interleaved, most in ((True, 95), (False, 10)):
+        made = policy("successive_halving", 5, budget=100, interleaved=interleaved)
+        log = play(made, Instance(drafters), 2000, from_seed(1), Instance(drafters).told(reward("BD")))
+        assert len(set(log.arms[95:])) == 1
+        assert 94 <= log.switches <= 95 if interleaved else log.switches <= most
+
+
+def test_thompson_draws_one_uniform_an_arm() -> None:
+    """Medians at level 1/2: Beta(1, 1) gives 1/2, a Gaussian its mean; enumeration is refused."""
+    made = make("thompson", 2)
+    assert made.draw(made.start(), 0, 0.5) == 0.5
+    assert made.choose(made.start(), Given((0.2, 0.9))) == 1
+    gauss = make("thompson", 2, belief="gauss", sd=1.0)
+    state = gauss.update(gauss.update(gauss.start(), 0, 0.25), 1, 0.5)
+    assert gauss.draw(state, 1, 0.5) == 0.5
+    with pytest.raises(ValueError, match="continuous"):
+        Bandit(made, Dice(0)).probabilities()
+
+
+def test_oracle_follows_the_instance() -> None:
+    """The best arm has the most tokens for its cost."""
+    drafters = Independent((Fraction(1, 2), Fraction(4, 5)), 2)
+    assert Instance(drafters).best == 1
+    assert Instance(drafters, costs=(1, 2)).best == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "options", "message"),
+    [
+        ("meta_sd_ubc", 2, {}, "Did you mean 'meta_sd_ucb'"),
+        ("meta_sd_ucb", 2, {"bta": 1}, "Did you mean 'beta'"),
+        ("meta_sd_ucb", 2, {"beta": -1}, "beta must be 0 or more"),
+        ("meta_sd_ucb", 2, {"beta": float("nan")}, "beta must be 0 or more"),
+        ("meta_sd_ucb", 2, {"ties": "lowst"}, "Did you mean 'lowest'"),
+        ("meta_sd_ucb", 0, {}, "from 1 up"),
+        ("ucb_spec", 2, {"delta": 1}, "delta"),
+        ("exp3", 2, {"exploration": 0}, "exploration"),
+        ("successive_halving", 2, {"budget": 0}, "budget"),
+        ("epsilon_greedy", 2, {"epsilon": -1}, "epsilon"),
+        ("thompson", 2, {"belief": "bta"}, "Did you mean 'beta'"),
+        ("thompson", 2, {"sd": 0}, "sd must be positive"),
+        ("discounted_ucb", 2, {"discount": 0}, "discount"),
+        ("sliding_window_ucb", 3, {"window": 2}, "window"),
+        ("static", 2, {"arm": 2}, r"0\.\.1"),
+        ("router", 2, {}, "best"),
+        ("oracle", 2, {}, "best"),
+    ],
+)
+def test_bad_policies_are_refused(name: str, arms: int, options: dict[str, Any], message: str) -> None:
+    """The message says what was given, what is allowed and the nearest choice."""
+    with pytest.raises(ValueError, match=message):
+        policy(name, arms, **options)
+
+
+def test_bandit_refuses_what_is_no_arm_and_no_number() -> None:
+    """A NaN would poison every later mean."""
+    bandit = Bandit(make("meta_sd_ucb"), Given(()))
+    with pytest.raises(ValueError, match=r"0\.\.2"):
+        bandit.update(3, 0.5)
+    with pytest.raises(ValueError, match="finite"):
+        bandit.update(0, float("nan"))
+    with pytest.raises(LookupError, match="uniforms"):
+        Bandit(make("random"), Given(())).choose()
+    assert "beta" in policy_options("meta_sd_ucb")
