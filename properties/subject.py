@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from specproof.fast.batch import CAPABILITIES, Drafting, Verifier
+from specproof.fast.decoder import DECODER_CAPABILITIES, Decoder
+from specproof.properties.bandit import BanditMaker, bandit_maker
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import Rule, rule
 from specproof.reference.verifiers.recursive_without_replacement import distinct_drafts
@@ -18,17 +20,19 @@ UNSUPPORTED = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A named verifier (any torch code behind the contract of ``fast.batch``) or rule (a program over ``Chance``).
+    """A named verifier or decoder (any torch code behind ``fast.batch`` or ``fast.decoder``), a rule over ``Chance``, or a bandit.
 
     ``declared`` is the reference rule whose acceptance the subject promises; ``largest_deviation`` the total variation from the
     target that one which is lossy by design declares; ``unavailable`` says why it cannot be run.
     """
 
     name: str
-    kind: Literal["verifier", "rule"]
+    kind: Literal["verifier", "rule", "decoder", "bandit"]
     version: str
     verifier: Verifier | None = None
     program: Rule | None = None
+    decoder: Decoder | None = None
+    bandit: BanditMaker | None = None
     drafting: Drafting = field(default_factory=Drafting)
     capabilities: frozenset[str] = frozenset({"batch"})
     declared: Rule | None = None
@@ -81,3 +85,41 @@ def subject_of_rule(
     """Describe a reference rule, to be enumerated exactly with its own drafter."""
     drafting = Drafting(drafts, replacement=given.drafter is not distinct_drafts)
     return Subject(name=name, kind="rule", version=version, program=given, drafting=drafting, options=options or {})
+
+
+def subject_of_decoder(
+    decoder: Any, *, name: str, version: str = "unversioned", options: dict[str, Any] | None = None
+) -> Subject:
+    """Describe an object with a ``decode`` method by what it declares (see ``fast.decoder``).
+
+    Raises ``TypeError`` without that method, ``ValueError`` for an unknown capability.
+    """
+    if not callable(getattr(decoder, "decode", None)):
+        raise TypeError(f"{name} has no decode(target, draft, prefix, tokens, generator, sampling) method")
+    capabilities = frozenset(getattr(decoder, "capabilities", ()))
+    for capability in capabilities:
+        if capability not in DECODER_CAPABILITIES:
+            raise ValueError(nearest("capability of a decoder", capability, DECODER_CAPABILITIES))
+    return Subject(
+        name=name,
+        kind="decoder",
+        version=version,
+        decoder=decoder,
+        capabilities=capabilities,
+        largest_deviation=_deviation(name, getattr(decoder, "largest_deviation", None)),
+        options=options or {},
+    )
+
+
+def subject_of_bandit(
+    found: Any, *, name: str, version: str = "unversioned", options: dict[str, Any] | None = None
+) -> Subject:
+    """Describe a bandit, or what makes one, by what it declares (see ``specproof.properties.bandit``).
+
+    Raises ``TypeError`` where none can be made, ``ValueError`` for an unknown reward.
+    """
+    bandit = bandit_maker(found, name=name)
+    capabilities = frozenset({"randomised"}) if bandit.randomised else frozenset()
+    return Subject(
+        name=name, kind="bandit", version=version, bandit=bandit, capabilities=capabilities, options=options or {}
+    )

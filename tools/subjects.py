@@ -4,6 +4,7 @@ import importlib
 import inspect
 import sys
 from fractions import Fraction
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,14 @@ from specproof.fast.verifiers.composed import PAIRS, composed
 from specproof.fast.verifiers.configured import configured
 from specproof.integration import adapters
 from specproof.integration.unavailable import Unavailable
+from specproof.properties.bandit import is_bandit
+from specproof.properties.builtin_bandits import BuiltIn, builtin_names
 from specproof.properties.mutants import MUTANTS, mutant
-from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
+from specproof.properties.subject import Subject, subject_of_bandit, subject_of_rule, subject_of_verifier
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import rule, rule_names
 
+PROMISES = ("policy", "policy_options", "reward", "declared_reward")  # what the maker of a bandit may declare
 SEVERAL = 2  # drafts that a rule for any number of them is certified with unless told
 
 __version__ = metadata.version("specproof")
@@ -71,6 +75,8 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
             return subject_of_verifier(found, name=text, version=__version__, options=given)
         if family == "reference":
             return _reference(name, given)
+        if family == "bandit":
+            return _bandit(name, given)
         if family == "mutant":
             _take_no(given, text)
             return mutant(name)
@@ -93,6 +99,13 @@ def _reference(name: str, options: dict[str, Any]) -> Subject:
     if not isinstance(drafts, int) or drafts < 1 or given.paths not in (None, drafts):
         raise UnknownSubject(f"reference:{name} verifies {given.paths or 'one or more'} draft(s), got drafts={drafts}")
     return subject_of_rule(given, name=f"reference:{name}", version=__version__, drafts=drafts, options=options)
+
+
+def _bandit(name: str, options: dict[str, Any]) -> Subject:
+    own = {key: value for key, value in options.items() if key != "reward"}
+    rewarded = {"reward": options["reward"]} if "reward" in options else {}
+    made = BuiltIn(name, own, **rewarded)
+    return subject_of_bandit(made, name=f"bandit:{name}", version=__version__, options=options)
 
 
 def _third_party(name: str, options: dict[str, Any]) -> Subject:
@@ -123,23 +136,55 @@ def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
             raise UnknownSubject(nearest(f"object of module {module_name}", part, names))
         found = getattr(found, part)
     title = f"{module_name}:{path}"
+    if _makes_bandits(found):
+        return subject_of_bandit(_partly(found, title, options), name=title, version=_version(found), options=options)
     if inspect.isclass(found) or (options and callable(found)):
-        allowed = inspect.signature(found).parameters
-        for option in options:
-            if option not in allowed:
-                raise UnknownSubject(nearest(f"option of {title}", option, allowed))
+        _check_options(found, title, options)
         found = found(**options)
     return describe(found, name=title, options=options)
+
+
+def _check_options(function: Any, title: str, options: dict[str, Any]) -> None:
+    allowed = inspect.signature(function).parameters
+    for option in options:
+        if option not in allowed:
+            raise UnknownSubject(nearest(f"option of {title}", option, allowed))
+
+
+def _makes_bandits(found: Any) -> bool:
+    """Whether it is a bandit, a class of bandits, or a function that makes one: those take ``arms``."""
+    return is_bandit(found) or (inspect.isfunction(found) and "arms" in inspect.signature(found).parameters)
+
+
+def _partly(maker: Any, title: str, options: dict[str, Any]) -> Any:
+    """The maker with some of its arguments given; what it declares stays declared."""
+    if not options:
+        return maker
+    if not callable(maker):
+        raise UnknownSubject(f"{title} is an object, which takes no options; give the class or function that makes it")
+    _check_options(maker, title, options)
+    made = partial(maker, **options)
+    for promise in PROMISES:
+        if hasattr(maker, promise):
+            setattr(made, promise, getattr(maker, promise))
+    return made
+
+
+def _version(found: Any) -> str:
+    return str(getattr(found, "__version__", "unversioned"))
 
 
 def describe(found: Any, *, name: str | None = None, options: dict[str, Any] | None = None) -> Subject:
     """Return a subject for any object: a subject itself, a verifier, or a plain function (see ``from_function``)."""
     if isinstance(found, Subject):
         return found
-    title = name or getattr(found, "__name__", None) or type(found).__name__
+    named = (getattr(it, "__name__", None) for it in (found, getattr(found, "function", None)))
+    title = name or next(filter(None, named), type(found).__name__)
+    if _makes_bandits(found):
+        return subject_of_bandit(found, name=title, version=_version(found), options=options)
     if inspect.isfunction(found):
         found = from_function(found)
-    version = str(getattr(found, "__version__", "unversioned"))
+    version = _version(found)
     return subject_of_verifier(found, name=title, version=version, options=options)
 
 
@@ -153,8 +198,9 @@ def catalogue() -> list[tuple[str, str, str]]:
             rows.append((name, "missing", f"{entry.about} ({reason})"))
     rows += [(f"fast:{name}", __version__, _first_line(module)) for name, module in VERIFIERS.items()]
     rows += [(f"reference:{name}", __version__, "exact rule") for name in rule_names()]
+    rows += [(f"bandit:{name}", __version__, "policy for choosing among drafters") for name in builtin_names()]
     rows += [(f"mutant:{name}", "1", given.fault) for name, given in MUTANTS.items()]
-    return [*rows, ("module:object", "", "your own: a verifier, or a function for specproof.from_function")]
+    return [*rows, ("module:object", "", "your own: a verifier, a bandit, or a function for specproof.from_function")]
 
 
 def _first_line(module: Any) -> str:
