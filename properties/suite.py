@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from specproof.properties import acceptance, contract, lossless, lossy, support
+from specproof.properties.bandit_contract import bandit_contract
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
 from specproof.properties.check import Evidence, Finding, Judge
 from specproof.properties.evidence.exact import observe_exactly
@@ -62,6 +63,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
     "rule": (exact_laws,),
     "verifier": (probed_laws, counts),
+    "bandit": (bandit_contract,),
 }
 
 
