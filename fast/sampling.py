@@ -1,10 +1,10 @@
 """The sampling parameters of a request, and the row that they make of a model's logits: the plain path, defined once.
 
-The order is the usual one: processors in turn (bias, penalties, grammar), then temperature, then top-k, then top-p on what
-is left. Speculation must not change it: the row that a verifier uses equals the one that plain decoding samples from.
+The order is the usual one: processors in turn (bias, penalties, grammar), then temperature, then top-k, top-p and min-p, each
+on what is left. Speculation must not change it: the row that a verifier uses equals the one that plain decoding samples from.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -68,6 +68,7 @@ class Sampling:
     top_p: float | None = None
     processors: tuple[Processor, ...] = ()
     stop: int | None = None
+    min_p: float | None = None
 
     def __post_init__(self) -> None:
         if not self.temperature >= 0:
@@ -76,6 +77,8 @@ class Sampling:
             raise ValueError(f"top_k must be at least 1, got {self.top_k}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        if self.min_p is not None and not 0 < self.min_p <= 1:
+            raise ValueError(f"min_p must be above 0 and at most 1, got {self.min_p}")
 
     @property
     def needs(self) -> frozenset[str]:
@@ -83,7 +86,7 @@ class Sampling:
         asked = {
             "temperature": self.temperature not in (0, 1),
             "greedy": self.temperature == 0,
-            "filters": self.top_k is not None or self.top_p is not None,
+            "filters": any(limit is not None for limit in (self.top_k, self.top_p, self.min_p)),
             "processors": bool(self.processors),
             "stop": self.stop is not None,
         }
@@ -93,21 +96,35 @@ class Sampling:
         """Probabilities [V] of the token after ``text`` [T], from the model's logits [V] there."""
         for process in self.processors:
             logits = process(text, logits)
+        return self._law(logits)
+
+    def rows(self, texts: Sequence[Sequence[int]], logits: Tensor) -> Tensor:
+        """Probabilities [n, V] after n texts, from the model's logits [n, V]: as ``row``, at once where no text is looked at."""
+        if not self.processors:
+            return self._law(logits)
+        pairs = zip(texts, logits, strict=True)
+        return torch.stack([self.row(torch.tensor(text, device=logits.device), row) for text, row in pairs])
+
+    def _law(self, logits: Tensor) -> Tensor:
+        """The probabilities [.., V] that temperature and filters make of processed logits."""
         if self.temperature == 0:
-            return torch.zeros_like(logits).scatter_(0, logits.argmax(keepdim=True), 1.0)
+            return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
         row = (logits / self.temperature).softmax(-1)
         if self.top_k is not None:
-            row = filtered(row, torch.arange(len(row)) < self.top_k)
+            row = filtered(row, torch.arange(row.shape[-1], device=row.device) < self.top_k)
         if self.top_p is not None:
             sorted_row = row.sort(descending=True, stable=True).values
-            before = sorted_row.cumsum(0) - sorted_row
+            before = sorted_row.cumsum(-1) - sorted_row
             # Single precision sums .5 + .3 to more than .8: a token starts inside the nucleus or it does not.
             row = filtered(row, before < self.top_p - 1e-6)
+        if self.min_p is not None:
+            ranked = row.sort(descending=True, stable=True).values
+            row = filtered(row, ranked >= self.min_p * ranked[..., :1])
         return row
 
 
 def filtered(row: Tensor, kept: Tensor) -> Tensor:
-    """The row [V] with only those of its tokens that ``kept`` [V] names by rank (most likely first), normalised."""
+    """The rows [.., V] with only those of their tokens that ``kept`` [.., V] names by rank (most likely first), normalised."""
     order = row.sort(descending=True, stable=True).indices
-    left = torch.where(kept, row[order], 0.0)
-    return torch.zeros_like(row).scatter_(0, order, left / left.sum())
+    left = torch.where(kept, row.gather(-1, order), 0.0)
+    return torch.zeros_like(row).scatter_(-1, order, left / left.sum(-1, keepdim=True))
