@@ -16,6 +16,7 @@ from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
 from specproof.properties.plan import Check, Gathering, Plan, cases, named
+from specproof.properties.regret import regret
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 
@@ -63,7 +64,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
     "rule": (exact_laws,),
     "verifier": (probed_laws, counts),
-    "bandit": (bandit_contract,),
+    "bandit": (bandit_contract, regret),
 }
 
 

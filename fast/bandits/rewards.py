@@ -11,11 +11,10 @@ from torch import Tensor
 
 from specproof.fast.bandits.blocks import Blocks
 from specproof.reference.bandits.instance import Instance
-from specproof.reference.bandits.rewards import SHORT
+from specproof.reference.bandits.rewards import PER_COST, SHORT
 from specproof.reference.names import nearest
 
 Told = Callable[[Tensor, Blocks], Tensor]
-PER_COST = "tokens_per_cost"
 
 
 def block_divergence(blocks: Blocks) -> Tensor:
