@@ -98,16 +98,28 @@ def opened(subject: Subject, plan: Plan, *, fresh: bool = False) -> Iterator[Jou
     """
     this = identity(subject, plan)
     path = state_folder() / f"{hashlib.sha256(json.dumps(this).encode()).hexdigest()[:24]}{ENDING}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+", encoding="utf-8")
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    file = _locked(path)
+    if file is None:
         yield Journal()
         return
     with file:
         yield _continued(file, this, fresh=fresh)
         path.unlink(missing_ok=True)
+
+
+def _locked(path: Path) -> TextIO | None:
+    """The file, held by this process alone; None where that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
 
 
 def _continued(file: TextIO, this: dict[str, Any], *, fresh: bool) -> Journal:
