@@ -55,7 +55,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         found = parameters(resolve(name), plan, read_expected(expect) if expect else {})
     except ValueError as error:
-        raise pytest.UsageError(f"specproof: {error}") from error
+        raise pytest.Collector.CollectError(f"specproof: {error}") from None
     metafunc.parametrize(FIXTURE, found)
 
 
