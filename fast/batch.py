@@ -26,6 +26,7 @@ CAPABILITIES = {
     "takes_logits": "takes logits instead of probabilities",
     "owns_drafting": "draws its own drafts",
     "global_rng": "draws from the global generator",
+    "hidden_randomness": "draws where no script reaches, as in another process: it can only be counted",
     "lossy_by_design": "does not promise the target's law",
 }
 

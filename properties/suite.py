@@ -5,6 +5,7 @@ that what did not run can be told from what passed.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from specproof.properties import acceptance, contract, lossless, lossy, support
@@ -30,7 +31,8 @@ def checks(subject: Subject, plan: Plan) -> Iterator[Check]:
         yield Check("available", "available", "contract", "", "none", _unavailable(subject.unavailable), _never)
         return
     for family in FAMILIES[subject.kind]:
-        yield from family(subject, plan)
+        for check in family(subject, plan):
+            yield _out_of_reach(check) if _needs_script(check, subject) else check
 
 
 def exact_laws(subject: Subject, plan: Plan) -> Iterator[Check]:
@@ -92,6 +94,16 @@ def _law_checks(subject: Subject, case: Case, kind: str, gather: Gathering) -> I
         judges: list[tuple[str, str, Judge]] = [
             ("contract", "contract", contract.judge_law),
             ("lossless", "declared law", _well_formed(lossy.declared_law(subject))),
+def _needs_script(check: Check, subject: Subject) -> bool:
+    """Whether a check answers draws that cannot be answered: only what is counted is left then."""
+    return "hidden_randomness" in subject.capabilities and check.kind not in ("sampled", "none")
+
+
+def _out_of_reach(check: Check) -> Check:
+    finding = Finding(Verdict.NOT_APPLICABLE, "the subject draws where no script reaches", Evidence(check.kind))
+    return replace(check, gather=lambda: None, judge=lambda _: finding)
+
+
         ]
     elif case.iterated:
         judges = [

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import shlex
 import sys
 from fractions import Fraction
 from functools import partial
@@ -14,15 +15,19 @@ from specproof.fast.verifiers import VERIFIERS
 from specproof.fast.verifiers.composed import PAIRS, composed
 from specproof.fast.verifiers.configured import configured
 from specproof.integration import adapters
+from specproof.integration.process.channel import Limits
+from specproof.integration.process.verifier import ProcessVerifier
 from specproof.integration.unavailable import Unavailable
 from specproof.properties.bandit import is_bandit
 from specproof.properties.builtin_bandits import BuiltIn, builtin_names
 from specproof.properties.mutants import MUTANTS, mutant
 from specproof.properties.subject import Subject, subject_of_bandit, subject_of_rule, subject_of_verifier
+from specproof.properties.verdict import Undecided
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import rule, rule_names
 
 PROMISES = ("policy", "policy_options", "reward", "declared_reward")  # what the maker of a bandit may declare
+LIMITS = {"timeout": "seconds", "start": "start", "memory": "memory"}  # options of a process subject
 SEVERAL = 2  # drafts that a rule for any number of them is certified with unless told
 
 __version__ = metadata.version("specproof")
@@ -61,7 +66,7 @@ def _value(text: str) -> Any:
 
 
 def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
-    """Return the subject that a name stands for. Raises ``UnknownSubject``; nothing of the subject is run."""
+    """Return the subject that a name stands for. Raises ``UnknownSubject``; a process is started, nothing else is run."""
     given = options or {}
     family, separator, name = text.partition(":")
     try:
@@ -73,10 +78,8 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
             pair = name in PAIRS or "selector" in given
             found = composed(name, **given) if pair else configured(text, VERIFIERS[name], given)
             return subject_of_verifier(found, name=text, version=__version__, options=given)
-        if family == "reference":
-            return _reference(name, given)
-        if family == "bandit":
-            return _bandit(name, given)
+        if family in (known := {"reference": _reference, "bandit": _bandit, "process": _process}):
+            return known[family](name, given)
         if family == "mutant":
             _take_no(given, text)
             return mutant(name)
@@ -119,6 +122,22 @@ def _third_party(name: str, options: dict[str, Any]) -> Subject:
         return subject_of_verifier(adapters.load(name, found, **options), name=name, version=version, options=options)
     except Unavailable as reason:
         return Subject(name, "verifier", version, unavailable=str(reason), options=options)
+
+
+def _process(command: str, options: dict[str, Any]) -> Subject:
+    """A process subject; it is started, because it alone knows what it can do."""
+    name = f"process:{command}"
+    for option in options:
+        if option not in LIMITS:
+            raise UnknownSubject(nearest(f"option of {name}", option, LIMITS))
+    limits = Limits(**{LIMITS[option]: value for option, value in options.items()})
+    if not shlex.split(command):
+        raise UnknownSubject("a process subject is written process:COMMAND, as in 'process:./verifier --port 1'")
+    try:
+        verifier = ProcessVerifier(shlex.split(command), limits)
+        return subject_of_verifier(verifier, name=name, version=verifier.__version__, options=options)
+    except Undecided as reason:
+        return Subject(name, "verifier", "unknown", unavailable=str(reason), options=options)
 
 
 def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
@@ -200,6 +219,7 @@ def catalogue() -> list[tuple[str, str, str]]:
     rows += [(f"reference:{name}", __version__, "exact rule") for name in rule_names()]
     rows += [(f"bandit:{name}", __version__, "policy for choosing among drafters") for name in builtin_names()]
     rows += [(f"mutant:{name}", "1", given.fault) for name, given in MUTANTS.items()]
+    rows.append(("process:COMMAND", "", "a verifier in a process of its own, spoken to in JSON lines"))
     return [*rows, ("module:object", "", "your own: a verifier, a bandit, or a function for specproof.from_function")]
 
 

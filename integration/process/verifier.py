@@ -1,0 +1,155 @@
+"""A verifier that lives in another process: what it said of itself in hello, and requests in JSON lines.
+
+A process that takes uniforms is probed like any other code. One that draws its own numbers is counted only: no script
+reaches them (``hidden_randomness``).
+"""
+
+import atexit
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specproof.fast.batch import CAPABILITIES, Drafting, Drafts, Outcome, Randomness
+from specproof.fast.randomness import uniforms
+from specproof.integration.process.channel import Channel, Limits, _short
+from specproof.integration.process.serve import PROTOCOL
+from specproof.properties.verdict import Undecided
+from specproof.reference.names import nearest
+from specproof.reference.verifiers import rule_names
+
+ATTEMPTS = 3  # how often a process that failed is started again: a crash on one case should not hide the others
+MOST_ROWS = 8192
+OWN = {"batch", "takes_uniforms", "hidden_randomness"}  # follow from hello, are not declared there
+ANSWERS = ("tokens", "accepted", "path")
+
+
+class ProcessVerifier:
+    """The process behind ``command``. Raises ``Undecided`` when it does not start or says nothing sensible."""
+
+    def __init__(
+        self, command: Sequence[str], limits: Limits | None = None, environment: dict[str, str] | None = None
+    ) -> None:
+        self._start = lambda: Channel(command, limits or Limits(), environment)
+        self._channel: Channel | None = None
+        self._failures: list[Undecided] = []
+        self._requests = 0
+        atexit.register(self.close)
+        hello = self._connect()
+        self.name = str(hello.get("name", command[0]))
+        self.__version__ = str(hello.get("version", "unversioned"))
+        self.drafting = Drafting(_whole(hello, "drafts", 1), replacement=bool(hello.get("replacement", True)))
+        self._most = _whole(hello, "batch", MOST_ROWS)
+        counts = hello.get("uniforms")
+        self._uniforms = None if counts is None else (_whole(counts, "token", 0, 0), _whole(counts, "request", 0, 0))
+        declared = {str(name) for name in hello.get("capabilities", ())} - OWN
+        for name in declared:
+            if name not in CAPABILITIES:
+                raise Undecided(nearest("capability in hello", name, CAPABILITIES))
+        own = {"batch", "hidden_randomness" if counts is None else "takes_uniforms"}
+        self.capabilities = frozenset(declared | own)
+        self.rule = hello.get("rule")
+        if self.rule is not None and self.rule not in rule_names():
+            raise Undecided(nearest("rule in hello", str(self.rule), rule_names()))
+
+    def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
+        """Verify the batch in requests of at most as many rows as the process takes."""
+        drafts.check()
+        numbers: Tensor | None = None
+        if self._uniforms is not None:
+            numbers = uniforms(generator, drafts.batch, self.uniforms(drafts), drafts.device)
+        parts = []
+        for start in range(0, drafts.batch, self._most):
+            rows = slice(start, start + self._most)
+            parts.append(self._ask(self._request(drafts, rows, numbers, generator)))
+        joined = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
+        return Outcome(joined["tokens"], joined["accepted"], joined.get("path"))
+
+    def uniforms(self, drafts: Drafts) -> int:
+        """How many uniforms each request of a batch gets; none when the process draws its own."""
+        each, once = self._uniforms or (0, 0)
+        return each * drafts.length + once
+
+    def close(self) -> None:
+        """End the process."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _request(self, drafts: Drafts, rows: slice, numbers: Tensor | None, generator: Any) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "tokens": drafts.tokens[rows].tolist(),
+            "draft_probs": drafts.draft_rows()[rows].tolist(),
+            "target_probs": drafts.target_probs[rows].tolist(),
+        }
+        if drafts.lengths is not None:
+            request["lengths"] = drafts.lengths[rows].tolist()
+        if numbers is not None:
+            return {**request, "uniforms": numbers[rows].tolist()}
+        # Six digits of a uniform are a seed; a draw of integers that wide could not be scripted.
+        return {**request, "seed": int(torch.rand((), dtype=torch.float64, generator=generator) * 2**31)}
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Tensor]:
+        """One request. After a failure the process is started afresh, a few times."""
+        if self._channel is None:
+            if len(self._failures) >= ATTEMPTS:
+                raise Undecided(f"not started again after {ATTEMPTS} failures, the last: {self._failures[-1]}")
+            self._connect()
+        assert self._channel is not None
+        self._requests += 1
+        try:
+            return self._read(self._channel.ask(json.dumps({"id": self._requests, **request}).encode()))
+        except Undecided as reason:
+            self._failures.append(reason)
+            self.close()
+            raise
+
+    def _read(self, line: bytes) -> dict[str, Tensor]:
+        said = _object(line)
+        if "error" in said:
+            raise RuntimeError(f"in the process: {said['error']}")
+        if said.get("id") != self._requests:
+            raise Undecided(f"the answer has id {said.get('id')!r}, request {self._requests} was asked: {_short(line)}")
+        answer: dict[str, Tensor] = {}
+        for key in ANSWERS:
+            if said.get(key) is None:
+                if key != "path":
+                    raise Undecided(f"the answer has no {key!r}: {_short(line)}")
+                continue
+            try:
+                answer[key] = torch.tensor(said[key])
+            except (TypeError, ValueError, RuntimeError) as error:
+                raise Undecided(f"{key!r} in the answer is no array of numbers: {error}") from error
+        return answer
+
+    def _connect(self) -> dict[str, Any]:
+        """Start the process and return its hello."""
+        self._channel = self._start()
+        try:
+            hello = _object(self._channel.hello())
+        except Undecided:
+            self.close()
+            raise
+        if hello.get("specproof") != PROTOCOL:
+            self.close()
+            raise Undecided(f'hello must say {{"specproof": {PROTOCOL}}}, got {hello.get("specproof")!r}')
+        return hello
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except ValueError as error:
+        raise Undecided(f"the process wrote a line that is no JSON: {_short(line)}") from error
+    if not isinstance(said, dict):
+        raise Undecided(f"the process wrote a line that is no JSON object: {_short(line)}")
+    return said
+
+
+def _whole(given: Any, key: str, default: int, least: int = 1) -> int:
+    value = given.get(key, default) if isinstance(given, dict) else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise Undecided(f"{key!r} in hello must be a whole number, at least {least}, got {value!r}")
+    return value
