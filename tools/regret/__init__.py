@@ -1,0 +1,1 @@
+"""``specproof regret``: what a bandit over drafters loses, the paper's claims about that, and its published simulations."""
