@@ -34,6 +34,7 @@ from specproof.reference.names import nearest
 from specproof.report import print_report
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
 from specproof.usage import UsageError, refuse
+from specproof.write_command import write
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
@@ -50,6 +51,7 @@ def front_door() -> None:
 app.command()(law)
 app.command()(leaderboard)
 app.command()(judge)
+app.command()(write)
 app.add_typer(bench, name="bench")
 
 

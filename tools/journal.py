@@ -17,7 +17,6 @@ from typing import Any, TextIO
 
 from pydantic import TypeAdapter, ValidationError
 
-import specproof
 from specproof import fast, integration, properties, reference
 from specproof.kept import Kept
 from specproof.properties.check import CheckResult
@@ -149,7 +148,10 @@ def _begun(head: str, this: dict[str, Any]) -> str:
 
 
 def _suite_files() -> list[Path]:
-    folders = [Path(package.__path__[0]) for package in (specproof, reference, fast, properties, integration)]
+    folders = [
+        Path(__file__).parent,
+        *(Path(package.__path__[0]) for package in (reference, fast, properties, integration)),
+    ]
     return sorted({file for folder in folders for file in folder.rglob("*.py") if not file.name.startswith("test_")})
 
 

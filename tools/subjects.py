@@ -140,8 +140,8 @@ def _process(command: str, options: dict[str, Any]) -> Subject:
         return Subject(name, "verifier", "unknown", unavailable=str(reason), options=options)
 
 
-def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
-    """An object of the caller's own: a verifier, a class or factory of one when options are given, or a plain function."""
+def imported(module_name: str, path: str) -> Any:
+    """An object of the caller's own, from the folder where the command runs. Raises ``UnknownSubject``."""
     where = str(Path.cwd())
     if where not in sys.path:  # like ``python -m``: the caller's own file is next to them
         sys.path.insert(0, where)
@@ -154,6 +154,12 @@ def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
             names = [name for name in vars(found) if not name.startswith("_")]
             raise UnknownSubject(nearest(f"object of module {module_name}", part, names))
         found = getattr(found, part)
+    return found
+
+
+def _imported(module_name: str, path: str, options: dict[str, Any]) -> Subject:
+    """A verifier, a class or factory of one when options are given, or a plain function."""
+    found = imported(module_name, path)
     title = f"{module_name}:{path}"
     if _makes_bandits(found):
         return subject_of_bandit(_partly(found, title, options), name=title, version=_version(found), options=options)
