@@ -11,7 +11,7 @@ from torch import Tensor
 
 from specproof.fast.verifiers import VERIFIERS
 from specproof.properties.cases import Case, RowMaker, table
-from specproof.properties.evidence import probing
+from specproof.properties.evidence import prober
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.subject import subject_of_rule, subject_of_verifier
@@ -81,7 +81,7 @@ def distances(name: str, case: Case) -> list[float]:
 def test_law_is_the_references(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One step, the rest of its block, and several iterations."""
     # Here the wanted law is known: cells that were missed show by themselves, without as many spot checks.
-    monkeypatch.setattr(probing, "BATCHED", replace(probing.BATCHED, spot_checks=1000, refinements=40))
+    monkeypatch.setattr(prober, "BATCHED", replace(prober.BATCHED, spot_checks=1000, refinements=40))
     for seed in range(12):  # 200 at night
         case = instance(name, seed, small=True)
         assert max(distances(name, case)) < TOLERANCE, case

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafts, Outcome, Randomness
 from specproof.properties.cases import Case
-from specproof.properties.evidence.intercept import NotRowwise
+from specproof.properties.evidence.script import NotRowwise
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 from specproof.reference.model import Prefix
@@ -67,7 +67,7 @@ def batch_of(case: Case, nodes: Tensor, tokens: Tensor) -> Drafts:
 def call(subject: Subject, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
     """Call the subject. Raises ``Undecided`` where it raises, ``MalformedOutcome`` where its answer is no outcome."""
     assert subject.verifier is not None
-    before = [getattr(drafts, name).clone() for name in INPUTS]
+    before = {name: given.clone() for name in INPUTS if (given := getattr(drafts, name)) is not None}
     try:
         outcome = subject.verifier.verify(drafts, generator, carry)
     except (Undecided, NotRowwise):  # raised by the script that answers its draws
@@ -75,10 +75,16 @@ def call(subject: Subject, drafts: Drafts, generator: Randomness, carry: Any = N
     except Exception as error:
         raise Undecided(f"the subject raised {type(error).__name__}: {error}") from error
     check_shape(drafts, outcome)
-    for name, kept in zip(INPUTS, before, strict=True):
-        if not torch.equal(getattr(drafts, name), kept):
+    for name, kept in before.items():
+        if not _same(getattr(drafts, name), kept):
             raise MalformedOutcome(f"the call changed its input {name}")
     return outcome
+
+
+def _same(now: Tensor, before: Tensor) -> bool:
+    """Whether a tensor is as it was; NaN is as it was where it was NaN."""
+    same = now == before
+    return bool((same | (now.isnan() & before.isnan()) if now.is_floating_point() else same).all())
 
 
 def check_shape(drafts: Drafts, outcome: Any) -> None:

@@ -1,214 +1,222 @@
-"""Answer a subject's random draws ourselves: every torch operation that consumes randomness is caught and scripted.
+"""Answer a subject's random draws ourselves: torch operations, numpy generators and Python's ``random``, by one script.
 
-Each draw is broken into *atoms*, answered by one number in [0, 1) each (a quantile) in the order in which they occur: an
-atom is a uniform on the lattice of its dtype, or a choice with known weights, made by inverse distribution function. So
-a subject becomes a deterministic function of a row of quantiles, and the weights of its choices are read, not estimated.
+Everything known is answered; what is not is UNDECIDED by its name. Only randomness that the subject was handed is scripted:
+the generator it is given, the global ones, and generators that it has kept since before the call (``sources``). One that
+is seeded inside the call answers for itself. Seeded by a constant or by the inputs it makes the subject deterministic, and
+its law shows that; seeded by the clock or the operating system its runs do not repeat.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+import torch._dynamo  # else the first intercepted operation imports it, and that import draws from ``random``
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from specproof.properties.evidence.numpy_draws import numpy_answers
+from specproof.properties.evidence.python_draws import python_answers
+from specproof.properties.evidence.script import WIDE_LATTICE, Floats, Script, Shape
 from specproof.properties.verdict import Undecided
 
-# Uniforms of a dtype are multiples of 2^-bits. Finer lattices than 2^-32 are read at 2^-32.
-LATTICE_BITS = {torch.float64: 32, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
+# Uniforms of a dtype are multiples of 2^-bits.
+LATTICE_BITS = {torch.float64: WIDE_LATTICE, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
+# ``random_`` without bounds draws integers up to the last one that the dtype holds exactly.
+LARGEST = {torch.float64: 2**53, torch.float32: 2**24, torch.float16: 2**11, torch.bfloat16: 2**8}
+SECRET = 0x51EC_9700_F00D
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """An atom that is a uniform number: a multiple of ``2**-bits`` in [0, 1).
+def _marked_state() -> Tensor:
+    """A state that nobody reaches by seeding: a generator found in it was handed over and not seeded since."""
+    generator = torch.Generator().manual_seed(SECRET)
+    torch.rand(3, generator=generator)
+    return generator.get_state()
 
-    ``size`` neighbours were drawn together, which may be a race in Gumbel's form; ``offset`` is its place among them.
+
+MARKED = _marked_state()
+
+
+def mark(generator: torch.Generator) -> None:
+    """Have the draws of a generator scripted until somebody seeds it."""
+    if not is_marked(generator):
+        generator.set_state(MARKED)
+
+
+def is_marked(generator: torch.Generator) -> bool:
+    """Whether a generator is as it was handed over."""
+    return generator.initial_seed() == SECRET and torch.equal(generator.get_state(), MARKED)
+
+
+class Interception:
+    """While active, answers the draws of one call on ``len(quantiles)`` requests; see ``Script``.
+
+    ``generator`` is what the subject is to be handed. Raises ``Undecided`` for an operation that it cannot script. Global
+    generators are put back at the end.
     """
 
-    bits: int
-    size: int = 1
-    offset: int = 0
+    def __init__(self, quantiles: Floats) -> None:
+        self.script = Script(quantiles)
+        self.generator = torch.Generator()
+        self._open = ExitStack()
+
+    @property
+    def atoms(self) -> list[list[Any]]:
+        """What was drawn, by row."""
+        return self.script.atoms
+
+    def __enter__(self) -> Self:
+        self._open.callback(torch.default_generator.set_state, torch.default_generator.get_state())
+        for generator in (self.generator, torch.default_generator):
+            mark(generator)
+        for answers in (numpy_answers(self.script), python_answers(self.script), _TorchAnswers(self.script)):
+            self._open.enter_context(answers)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """An atom that is a choice among ``len(weights)`` values; the weights are normalised."""
+class _TorchAnswers(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Catches every torch operation that consumes randomness."""
 
-    weights: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """One of ``size`` neighbouring exponential draws, which may be a race; ``offset`` is its place among them."""
-
-    size: int
-    offset: int
-
-
-Atom = Uniform | Choice | Exponential
-
-
-class NotRowwise(Exception):
-    """A draw inside a batch cannot be attributed to its requests: the subject must be called one request at a time."""
-
-
-class Interception(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While active, answers the torch draws of one call on ``len(quantiles)`` requests.
-
-    ``quantiles`` is [rows, atoms]. With one row every draw belongs to it; with more, the leading dimension of each draw
-    must be the batch. ``atoms[row]`` lists what was drawn. Raises ``Undecided`` for an operation that it cannot script.
-    """
-
-    def __init__(self, quantiles: NDArray[np.float64]) -> None:
+    def __init__(self, script: Script) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._quantiles = quantiles
-        self._rows = len(quantiles)
-        self._cursor = 0
-        self.atoms: list[list[Atom]] = [[] for _ in range(self._rows)]
+        self._script = script
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Script random operations, run every other one as it is."""
+        """Script random operations on marked generators, run every other one as it is."""
         kwargs = kwargs or {}
-        if torch.Tag.nondeterministic_seeded not in func.tags:
+        arguments = func._schema.arguments
+        # Not every random operation is tagged as one: those left out still take a generator.
+        if torch.Tag.nondeterministic_seeded not in func.tags and all(a.name != "generator" for a in arguments):
+            return func(*args, **kwargs)
+        given = {argument.name: value for argument, value in zip(arguments, args, strict=False)} | kwargs
+        source = given.get("generator")
+        if not is_marked(torch.default_generator if source is None else source):
             return func(*args, **kwargs)
         name = func.overloadpacket.__name__
-        scripted = _SCRIPTED.get(name)
-        if scripted is None:
+        answer = _ANSWERS.get(name)
+        if answer is None:
             raise Undecided(f"the subject draws with aten::{name}, which the probe cannot script")
-        bound = {argument.name: value for argument, value in zip(func._schema.arguments, args, strict=False)}
-        return scripted(self, {**bound, **kwargs}, func)
-
-    def next_quantiles(self, count: int) -> NDArray[np.float64]:
-        """Return the next ``count`` quantiles of every row."""
-        end = self._cursor + count
-        if end > self._quantiles.shape[1]:
-            raise Undecided(f"the subject draws more than {self._quantiles.shape[1]} random numbers for one request")
-        taken = self._quantiles[:, self._cursor : end]
-        self._cursor = end
-        return taken
-
-    def per_row(self, shape: torch.Size) -> int:
-        """How many entries of a draw of this shape belong to each row."""
-        entries = int(np.prod(shape, dtype=np.int64))
-        if self._rows > 1 and (not shape or shape[0] != self._rows):
-            raise NotRowwise(f"a draw of shape {tuple(shape)} in a batch of {self._rows}")
-        return entries // self._rows
-
-    def width(self, shape: torch.Size) -> int:
-        """How many neighbours a draw of this shape has in each row: its last dimension, one race."""
-        return shape[-1] if len(shape) > (0 if self._rows == 1 else 1) else 1
-
-    def uniform_like(self, shape: torch.Size, dtype: torch.dtype, device: Any) -> Tensor:
-        """Answer a draw of uniforms on [0, 1)."""
-        if dtype not in LATTICE_BITS:
-            raise Undecided(f"the subject draws uniforms of dtype {dtype}")
-        bits = LATTICE_BITS[dtype]
-        count = self.per_row(shape)
-        values = np.floor(self.next_quantiles(count) * 2.0**bits) / 2.0**bits
-        size = self.width(shape)
-        for atoms in self.atoms:
-            atoms.extend(Uniform(bits, size, i % size) for i in range(count))
-        return torch.from_numpy(values.reshape(shape)).to(dtype=dtype, device=device)
-
-    def choose(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Answer one choice for each row and entry: ``weights`` [rows, n, V] gives [rows, n]."""
-        if not np.isfinite(weights).all() or (weights < 0).any() or (weights.sum(-1) <= 0).any():
-            raise ValueError("a categorical draw needs weights that are finite, not negative and not all zero")
-        shares = weights / weights.sum(-1, keepdims=True)
-        quantiles = self.next_quantiles(shares.shape[1])
-        chosen: NDArray[np.int64] = _inverse(shares, quantiles)
-        for row, atoms in enumerate(self.atoms):
-            atoms.extend(Choice(tuple(entry)) for entry in shares[row].tolist())
-        return chosen
+        self._script.drawn[f"aten::{name}"] = None
+        values = answer(self._script, given)
+        if not func._schema.is_mutable:
+            return values
+        written: Tensor = given["out"] if "out" in given else given["self"]
+        return (written.resize_(values.shape) if "out" in given else written).copy_(values)
 
 
-def _inverse(shares: NDArray[np.float64], quantiles: NDArray[np.float64]) -> Any:
-    """Index of each quantile under its row's distribution; never one without weight."""
-    cumulative = shares.cumsum(-1)
-    index = (cumulative <= quantiles[..., None]).sum(-1)
-    last = shares.shape[-1] - 1 - (shares[..., ::-1] > 0).argmax(-1)
-    return np.minimum(index, last)
+Given = dict[str, Any]
 
 
-def _rand(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
-    dtype = given.get("dtype") or torch.get_default_dtype()
-    return mode.uniform_like(torch.Size(given["size"]), dtype, given.get("device"))
+def _made(values: Any, given: Given, kind: torch.dtype | None = None) -> Tensor:
+    """A tensor of the drawn values with the dtype and device that the operation was asked for."""
+    like = given.get("self")
+    like = like if isinstance(like, Tensor) else None
+    dtype = given.get("dtype") or kind or (like.dtype if like is not None else torch.get_default_dtype())
+    device = given.get("device") or (like.device if like is not None else None)
+    return torch.from_numpy(np.asarray(values)).to(dtype=dtype, device=device)
 
 
-def _rand_like(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
-    like = given["self"]
-    return mode.uniform_like(like.shape, given.get("dtype") or like.dtype, given.get("device") or like.device)
+def _shape(given: Given) -> Shape:
+    return tuple(given["size"]) if "size" in given else tuple(given["self"].shape)
 
 
-def _uniform(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
-    out: Tensor = given["self"]
+def _array(value: Any) -> Floats:
+    return np.asarray(value.detach().cpu().double().numpy() if isinstance(value, Tensor) else value, dtype=float)
+
+
+def _uniforms(script: Script, given: Given) -> Tensor:
+    like = given.get("self")
+    dtype = given.get("dtype") or (like.dtype if isinstance(like, Tensor) else torch.get_default_dtype())
+    if dtype not in LATTICE_BITS:
+        raise Undecided(f"the subject draws uniforms of dtype {dtype}")
+    values = _made(script.uniforms(_shape(given), LATTICE_BITS[dtype]), given)
     low, high = given.get("from", 0.0), given.get("to", 1.0)
-    values = mode.uniform_like(out.shape, out.dtype, out.device) * (high - low) + low
-    return out.copy_(values) if func._schema.is_mutable else values
+    return values if (low, high) == (0.0, 1.0) else values * (high - low) + low
 
 
-def _bernoulli(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
-    out: Tensor = given["self"]
+def _coins(script: Script, given: Given) -> Tensor:
     probability = given.get("p")
-    if probability is None:
-        probability = out
-    wide = torch.as_tensor(probability, dtype=torch.float64).expand(out.shape)
-    if bool(((wide < 0) | (wide > 1)).any()):
-        raise ValueError("a bernoulli draw needs probabilities in [0, 1]")
-    count = mode.per_row(out.shape)
-    one = wide.numpy().reshape(-1, count)
-    hits = mode.choose(np.stack([1 - one, one], axis=-1)).reshape(out.shape)
-    values = torch.from_numpy(hits).to(out.dtype)
-    return out.copy_(values) if func._schema.is_mutable else values
+    wide = np.broadcast_to(_array(given["self"] if probability is None else probability), _shape(given))
+    return _made(script.coins(wide), given)
 
 
-def _multinomial(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
-    weights, samples = given["self"], given["num_samples"]
-    count = mode.per_row(weights.shape[:-1]) if weights.dim() > 1 else 1
-    if weights.dim() == 1 and len(mode.atoms) > 1:
-        raise NotRowwise("a categorical draw without a batch dimension")
-    left = weights.detach().double().numpy().reshape(len(mode.atoms), count, -1).copy()
-    drawn = []
-    for _ in range(samples):
-        drawn.append(mode.choose(left))
-        if not given.get("replacement", False):
-            np.put_along_axis(left, drawn[-1][..., None], 0.0, axis=-1)
-    indices = np.stack(drawn, axis=-1).reshape(*weights.shape[:-1], samples)
-    return torch.from_numpy(indices).to(weights.device)
+def _choices(script: Script, given: Given) -> Tensor:
+    weights = given["self"]
+    if weights.dim() == 1 and script.rows == 1:
+        drawn = script.several(
+            _array(weights)[None], given["num_samples"], replacement=given.get("replacement", False)
+        )[0]
+    else:
+        drawn = script.several(_array(weights), given["num_samples"], replacement=given.get("replacement", False))
+    return torch.from_numpy(drawn).to(weights.device)
 
 
-def _randint(mode: Interception, given: dict[str, Any], _func: Any) -> Tensor:
-    low, high = given.get("low", 0), given["high"]
-    shape = torch.Size(given["size"])
-    count = mode.per_row(shape)
-    values = mode.choose(np.ones((len(mode.atoms), count, high - low))).reshape(shape) + low
-    return torch.from_numpy(values).to(given.get("dtype") or torch.int64)
+def _integers(script: Script, given: Given) -> Tensor:
+    values = script.integers(_shape(given), int(given.get("low", 0)), int(given["high"]))
+    return _made(values, given, None if isinstance(given.get("self"), Tensor) else torch.int64)
 
 
-def _exponential(mode: Interception, given: dict[str, Any], func: Any) -> Tensor:
-    out: Tensor = given["self"]
-    count = mode.per_row(out.shape)
-    size = mode.width(out.shape)
-    quantiles = mode.next_quantiles(count)
-    values = np.maximum(-np.log1p(-quantiles), 2.0**-52) / given.get("lambd", 1.0)
-    for atoms in mode.atoms:
-        atoms.extend(Exponential(size, i % size) for i in range(count))
-    drawn = torch.from_numpy(values.reshape(out.shape)).to(out.dtype)
-    return out.copy_(drawn) if func._schema.is_mutable else drawn
+def _any_integers(script: Script, given: Given) -> Tensor:
+    dtype = given["self"].dtype
+    most = LARGEST[dtype] if dtype in LARGEST else torch.iinfo(dtype).max
+    high = given.get("to")
+    return _made(script.integers(_shape(given), given.get("from", 0), most + 1 if high is None else high), given)
 
 
-_SCRIPTED: dict[str, Callable[[Interception, dict[str, Any], Any], Tensor]] = {
-    "rand": _rand,
-    "rand_like": _rand_like,
-    "uniform": _uniform,
-    "uniform_": _uniform,
-    "bernoulli": _bernoulli,
-    "bernoulli_": _bernoulli,
-    "exponential": _exponential,
-    "exponential_": _exponential,
-    "multinomial": _multinomial,
-    "randint": _randint,
+def _exponentials(script: Script, given: Given) -> Tensor:
+    return _made(script.exponentials(_shape(given)) / given.get("lambd", 1.0), given)
+
+
+def _normals(script: Script, given: Given) -> Tensor:
+    mean, deviation = _array(given.get("mean", 0.0)), _array(given.get("std", 1.0))
+    shape = _shape(given) if "size" in given or "self" in given else np.broadcast_shapes(mean.shape, deviation.shape)
+    like = next((given[name] for name in ("mean", "std") if isinstance(given.get(name), Tensor)), None)
+    return _made(script.normals(shape) * deviation + mean, given, None if like is None else like.dtype)
+
+
+def _log_normals(script: Script, given: Given) -> Tensor:
+    return _made(np.exp(script.normals(_shape(given)) * given.get("std", 2.0) + given.get("mean", 1.0)), given)
+
+
+def _cauchy(script: Script, given: Given) -> Tensor:
+    values = script.inverse(_shape(given), lambda q: np.tan(np.pi * (q - 0.5)))
+    return _made(values * given.get("sigma", 1.0) + given.get("median", 0.0), given)
+
+
+def _geometric(script: Script, given: Given) -> Tensor:
+    return _made(script.geometric(_shape(given), given["p"]), given)
+
+
+def _order(script: Script, given: Given) -> Tensor:
+    return _made(script.order(int(given["n"])), given, torch.int64)
+
+
+_ANSWERS: dict[str, Callable[[Script, Given], Tensor]] = {
+    "rand": _uniforms,
+    "rand_like": _uniforms,
+    "uniform": _uniforms,
+    "uniform_": _uniforms,
+    "bernoulli": _coins,
+    "bernoulli_": _coins,
+    "multinomial": _choices,
+    "randint": _integers,
+    "randint_like": _integers,
+    "random_": _any_integers,
+    "exponential": _exponentials,
+    "exponential_": _exponentials,
+    "normal": _normals,
+    "normal_": _normals,
+    "randn": _normals,
+    "randn_like": _normals,
+    "log_normal_": _log_normals,
+    "cauchy_": _cauchy,
+    "geometric_": _geometric,
+    "randperm": _order,
 }

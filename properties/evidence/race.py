@@ -9,9 +9,11 @@ probability of j is then ``w_j / sum w``. Spot checks with real draws guard the 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
+from specproof.properties.evidence.script import Atom, Exponential
 from specproof.properties.evidence.tapes import Asking, Tape, fix
 from specproof.properties.verdict import Undecided
 
@@ -63,6 +65,16 @@ class RaceCells:
     def forced(self, index: int) -> dict[int, float]:
         """Quantiles by position that make an index win."""
         return self.field.answers({index: self.field.scale.tiny}, self.field.scale.large)
+
+
+def gathered(atoms: Sequence[Atom], vocabulary: int) -> list[Atom]:
+    """Exponentials that were drawn one after the other belong together: to races of ``vocabulary``, or to one race."""
+    result: list[Atom] = []
+    for single, run in groupby(atoms, lambda atom: isinstance(atom, Exponential) and atom.size == 1):
+        drawn = list(run)
+        size = vocabulary if len(drawn) % vocabulary == 0 else len(drawn)
+        result += [Exponential(size, i % size) for i in range(len(drawn))] if single else drawn
+    return result
 
 
 Where = tuple[int, tuple[float, ...], list[tuple[float, ...]]]  # root, answers so far, fillings

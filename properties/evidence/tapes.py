@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specproof.properties.evidence.intercept import Atom, Choice
+from specproof.properties.evidence.script import Atom, Choice
 
 OPEN = float("nan")  # an answer that is not fixed yet
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from specproof.properties.evidence.intercept import Atom, Choice, Uniform
 from specproof.properties.evidence.probed import Settings, explore
+from specproof.properties.evidence.script import Atom, Choice, Uniform
 from specproof.properties.evidence.tapes import Run, Tape
 from specproof.properties.verdict import Undecided
 
@@ -89,7 +89,7 @@ def test_explore_learns_from_a_contradicted_spot_check() -> None:
 def test_explore_refuses_a_sum_of_draws() -> None:
     """U + v < 1 has no cells along the axes."""
     with pytest.raises(Undecided, match=r"not a piecewise constant function|changes of behaviour"):
-        probe(lambda uniform: uniform() + uniform() < 1, Settings(cells=64))
+        probe(lambda uniform: uniform() + uniform() < 1, Settings(cells=16))
 
 
 def test_explore_refuses_hidden_randomness() -> None:
