@@ -2,7 +2,7 @@
 
 The suite names the checks once more for what the certificate says of the subject, and judges the laws and counts that it
 keeps. What comes out is compared with what it records, claim by claim. Checks whose evidence is not kept stand as recorded
-and are counted as such.
+and are counted as such; of decoders and bandits, whose checks depend on the object, the summary alone is judged.
 
 LIMITS. This finds verdicts, numbers and claims that do not follow from the kept evidence. It cannot tell whether the
 evidence itself was invented: for that, certify the subject again.
@@ -35,6 +35,7 @@ from specproof.subjects import __version__
 from specproof.usage import refuse
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
+NAMED_AGAIN = ("rule", "verifier")  # kinds whose checks follow from what a certificate says of the subject
 SHOWN = 12
 JUDGEMENT = "specproof-judgement/1"
 NUMBERS = ("total_variation", "upper_bound", "detectable", "log_e", "expected", "observed", "draws", "alpha")
@@ -91,6 +92,8 @@ def read_certificate(path: str) -> Certificate:
 
 def judge_again(certificate: Certificate, *, listen: Any = None) -> Judgement:
     """Judge what the certificate keeps. ``listen(done, planned)`` is called before each check."""
+    if certificate.subject.kind not in NAMED_AGAIN:
+        return _summary_only(certificate)
     subject = _described(certificate)
     planned = list(checks(subject, _plan(certificate)))
     names = evidence_names(planned)
@@ -123,6 +126,16 @@ def judge_again(certificate: Certificate, *, listen: Any = None) -> Judgement:
     return Judgement(
         certificate.subject.name, certificate.verdict, found, len(results) - len(standing), standing, differences, notes
     )
+
+
+def _summary_only(certificate: Certificate) -> Judgement:
+    """Of a subject whose checks depend on the object itself, only the summary is judged."""
+    results = certificate.checks
+    found = conclude(certificate.counts.planned, results)
+    differences = _top(certificate, found, certificate.counts.planned, results)
+    note = f"the checks of a {certificate.subject.kind} cannot be named without it: only the summary was judged again"
+    standing = [result.id for result in results]
+    return Judgement(certificate.subject.name, certificate.verdict, found, 0, standing, differences, [note])
 
 
 def _described(certificate: Certificate) -> Subject:

@@ -93,6 +93,17 @@ def test_counts_that_do_not_add_up_are_undecided() -> None:
     assert found.verdict is Verdict.UNDECIDED
 
 
+def test_of_other_kinds_the_summary_is_judged() -> None:
+    """The checks of a decoder depend on the decoder: they stand, and must add up."""
+    data = json.loads(exact().to_json())
+    data["subject"]["kind"] = "decoder"
+    found = judge_again(Certificate.model_validate(data))
+    assert (found.judged, found.differences) == (0, [])
+    assert found.verdict is Verdict.FAILED
+    data["verdict"] = "HELD"
+    assert judge_again(Certificate.model_validate(data)).differences
+
+
 def test_command_line_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """0 for a certificate that holds, 1 for a refuted one, 2 for one that contradicts itself."""
     path = tmp_path / "c.json"
