@@ -154,7 +154,7 @@ def bound(runs: Runs, limits: Sequence[float]) -> Finding:
     lower = runs.mean - ERRORS * runs.error
     worst = int((lower / np.array(limits)).argmax())
     evidence = Evidence(
-        "sampled", upper_bound=float(limits[worst]), observed=float(runs.mean[worst]),
+        "sampled", expected=float(limits[worst]), observed=float(runs.mean[worst]),
         tolerance=float(ERRORS * runs.error[worst]), draws=runs.seeds,
     )  # fmt: skip
     reason = f"{runs.mean[-1]:.1f} rounds lost, the bound is {limits[-1]:.1f}: {runs.mean[-1] / limits[-1]:.2f} of it"
