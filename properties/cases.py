@@ -224,7 +224,15 @@ def iterated_cases(drafts: int = 1) -> list[Case]:
 
 def sampled_cases(drafts: int = 1) -> list[Case]:
     """Cases for counting: at most 512 cells, so that the stated number of draws resolves them."""
+    one_hot = by_hand(
+        "one-hot drafts L2",
+        {"": "1/5 3/5 1/5", "1": "1/2 1/4 1/4", "1,0": "1/6 1/3 1/2"},
+        {"": "0 1 0", "1": "1 0 0"},
+        2,
+        "drafts without probabilities, several in a row",
+    )
     return [
+        *([one_hot] if drafts == 1 else []),
         generated("counts V4 L2", 4, 2, "64 cells", seed=31, drafts=drafts),
         generated("counts V8 L2", 8, 2, "512 cells", seed=32, most=9, drafts=drafts),
         generated("counts V3 L2 iterations", 3, 2, "81 cells over several blocks", seed=33, tokens=4, drafts=drafts),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specproof.properties.program import ProgramVerifier, TorchChance
-from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
+from specproof.properties.subject import Subject, subject_of_decoder, subject_of_rule, subject_of_verifier
 from specproof.reference.step import Drafter, Verify, independent_drafts
 from specproof.reference.verifiers import Rule
 
@@ -69,4 +69,6 @@ def described(found: Any, title: str) -> Subject:
         return found
     if isinstance(found, Rule):
         return subject_of_rule(found, name=title, version="1", drafts=found.paths or 1)
+    if hasattr(found, "decode"):
+        return subject_of_decoder(found, name=title, version="1")
     return subject_of_verifier(found, name=title, version="1")

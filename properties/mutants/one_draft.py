@@ -5,12 +5,18 @@ These are also the laws that counting looks out for (``evidence.portfolio``).
 
 from fractions import Fraction
 
+from specproof.properties.cases import Case, by_hand
 from specproof.properties.mutants.chain import Chain, match_or_coin, ratio, softmax_residual, without
 from specproof.properties.mutants.mutant import Mutant
 from specproof.properties.program import DefaultId, OneCoin, ReusedCoin
 from specproof.reference.chance import Chance
 from specproof.reference.model import Model, Prefix
 from specproof.reference.verifiers import rule
+
+
+def one_token(target: str, draft: str) -> Case:
+    """The catalogue's usual instance: one draft of one token, one row for each model."""
+    return by_hand(f"{target} against {draft}", {"": target}, {"": draft}, 1, "instance of the catalogue")
 
 
 def most_likely_draft(chance: Chance, draft: Model, drafts: int, length: int) -> tuple[Prefix, ...]:  # noqa: ARG001
@@ -33,34 +39,51 @@ def sharpened_drafts(chance: Chance, draft: Model, drafts: int, length: int) -> 
     return tuple(paths)
 
 
+REVERSED = one_token("1/2 3/10 1/5", "1/5 3/10 1/2")
+
 MUTANTS: dict[str, Mutant] = {
     "resample_from_target": Mutant(
-        "correction drawn from the target", "first token", Chain(correct=lambda target, *_: target)
+        "correction drawn from the target", "first token", Chain(correct=lambda target, *_: target),
+        fault_id=("B04", "B05"), instance=REVERSED, distance="0.1500",
     ),
-    "always_accept": Mutant("every draft accepted", "support", Chain(accept=lambda *_: Fraction(1))),
+    "always_accept": Mutant(
+        "every draft accepted", "support", Chain(accept=lambda *_: Fraction(1)), property="support",
+        fault_id=("C01",), instance=REVERSED, distance="0.3000",
+    ),
     "accept_iff_larger": Mutant(
-        "accepted exactly when target >= draft",
-        "first token",
-        Chain(accept=lambda t, d, x: Fraction(int(t[x] >= d[x]))),
+        "accepted exactly when target >= draft", "first token", Chain(accept=lambda t, d, x: Fraction(int(t[x] >= d[x]))),
+        fault_id=("C13",), instance=REVERSED, distance="0.2000",
     ),
     "subtract_drafted_only": Mutant(
-        "residual subtracts only at the drafted token",
-        "first token",
-        Chain(correct=lambda t, d, x: without(t, x, d[x])),
+        "residual subtracts only at the drafted token", "first token", Chain(correct=lambda t, d, x: without(t, x, d[x])),
+        fault_id=("B01",), instance=REVERSED, distance="0.1125",
     ),
     "zero_drafted_only": Mutant(
-        "residual removes only the drafted token", "first token", Chain(correct=lambda t, _, x: without(t, x, t[x]))
+        "residual removes only the drafted token", "first token", Chain(correct=lambda t, _, x: without(t, x, t[x])),
+        instance=REVERSED, distance="0.1125",
     ),
-    "softmax_residual": Mutant("residual sent through a softmax", "support", Chain(correct=softmax_residual)),
+    "softmax_residual": Mutant(
+        "residual sent through a softmax", "support", Chain(correct=softmax_residual), property="support",
+        fault_id=("B03",), instance=REVERSED, distance="0.1791",
+    ),
     "absolute_residual": Mutant(
-        "residual of absolute differences",
-        "support",
-        Chain(correct=lambda t, d, _: [abs(a - b) for a, b in zip(t, d, strict=True)]),
+        "residual of absolute differences", "support",
+        Chain(correct=lambda t, d, _: [abs(a - b) for a, b in zip(t, d, strict=True)]), property="support",
     ),
-    "match_or_coin": Mutant("coin flipped after a failed match", "first token", Chain(accept=match_or_coin)),
-    "next_row_correction": Mutant("correction read from the next row", "support", Chain(shift=1)),
-    "stale_bonus": Mutant("bonus read from the last verified row", "support", Chain(bonus_row=-1)),
-    "squared_ratio": Mutant("ratio squared", "first token", Chain(accept=lambda t, d, x: ratio(t, d, x) ** 2)),
+    "match_or_coin": Mutant(
+        "coin flipped after a failed match", "first token", Chain(accept=match_or_coin), instance=REVERSED, distance="0.0600"
+    ),
+    "next_row_correction": Mutant("correction read from the next row", "support", Chain(shift=1), property="support"),
+    "stale_bonus": Mutant(
+        "bonus read from the last verified row", "support", Chain(bonus_row=-1), property="support",
+        fault_id=("M06",),
+        instance=by_hand("M06", {"": "1/2 1/2", "0": "1/10 9/10", "1": "1/10 9/10"}, {"": "1/2 1/2"}, 1, "bonus"),
+        distance="0.4000",
+    ),
+    "squared_ratio": Mutant(
+        "ratio squared", "first token", Chain(accept=lambda t, d, x: ratio(t, d, x) ** 2),
+        fault_id=("M05",), instance=one_token("9/10 1/10", "1/2 1/2"), distance="0.0800",
+    ),
     "lenient": Mutant(
         "acceptance five percent too lenient",
         "first token",
@@ -69,13 +92,18 @@ MUTANTS: dict[str, Mutant] = {
     "reuse_accept_coin": Mutant("accept coin reused for the residual", "first token", Chain(), chance=ReusedCoin),
     "one_coin": Mutant("one coin for all positions", "block", Chain(), chance=OneCoin),
     "id_outside_vocabulary": Mutant(
-        "a scan that falls short answers with an id that does not exist", "contract", Chain(), chance=DefaultId
+        "a scan that falls short answers with an id that does not exist", "contract", Chain(), chance=DefaultId,
+        property="contract",
     ),
     "option_ignored": Mutant(
-        "declared block verification, runs the standard rule", "declared acceptance", Chain(), declares="block"
+        "declared block verification, runs the standard rule", "declared acceptance", Chain(), declares="block",
+        property="acceptance", fault_id=("BV05",),
+        instance=by_hand("BV05", {"": "1/3 2/3"}, {"": "2/3 1/3"}, 2, "the option shows in the acceptance only"),
+        distance="0.0000",
     ),
     "most_likely_draft": Mutant(
-        "draft is the argmax, verified as a sample", "first token", Chain(), drafter=most_likely_draft, exact=True
+        "draft is the argmax, verified as a sample", "first token", Chain(), drafter=most_likely_draft, exact=True,
+        instance=one_token("1/2 3/10 1/5", "7/10 1/5 1/10"), distance="0.2143",
     ),
     "sharpened_draft": Mutant(
         "draft drawn at half the declared temperature", "first token", Chain(), drafter=sharpened_drafts, exact=True
@@ -86,4 +114,4 @@ MUTANTS: dict[str, Mutant] = {
         rule("greedy_block", carry=False).verify,
         exact=True,
     ),
-}
+}  # fmt: skip
