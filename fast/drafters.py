@@ -180,3 +180,26 @@ class LookupSession:
 
     def observe(self, hidden: Sequence[Tensor]) -> None:
         """Nothing is looked at."""
+
+
+@dataclass(frozen=True)
+class NoDrafts:
+    """Drafts nothing: the loop is then plain decoding, one token a pass of the target."""
+
+    name: str = "no drafts"
+    vocabulary: None = None
+
+    def session(self, batch: int, sampling: Sampling) -> "NoDrafts":  # noqa: ARG002
+        """Return itself; nothing is remembered."""
+        return self
+
+    def propose(self, texts: Texts, limits: Sequence[int], drafts: int, length: int, source: Randomness) -> Proposal:  # noqa: ARG002
+        """No tokens."""
+        nothing = torch.zeros(len(texts), 1, 0, dtype=torch.int64)
+        return Proposal(nothing, None, torch.zeros(len(texts), dtype=torch.int64))
+
+    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
+        """Nothing is remembered."""
+
+    def observe(self, hidden: Sequence[Tensor]) -> None:
+        """Nothing is looked at."""

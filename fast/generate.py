@@ -17,9 +17,10 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts, Outcome, Randomness, Verifier
-from specproof.fast.drafters import Drafter, DraftSession, Proposal
+from specproof.fast.drafters import Drafter, DraftSession, NoDrafts, Proposal
 from specproof.fast.language_model import CachedTexts, LanguageModel, Scores
 from specproof.fast.sampling import Sampling
+from specproof.fast.verifiers import standard
 from specproof.fast.verifiers.nodes import first_sharing
 
 Listener = Callable[[int, list[int]], None]
@@ -139,6 +140,27 @@ def check(target: LanguageModel, drafter: Drafter, prompts: Sequence[Sequence[in
                 f"prompt {index} has {len(prompt)} tokens and {settings.tokens} more are wanted, "
                 f"but the target attends to {target.context}; ask for at most {target.context - len(prompt)}"
             )
+
+
+def plain(
+    target: LanguageModel, prompts: Sequence[Sequence[int]], settings: Settings, *, seeds: Sequence[int] | None = None,
+    seconds: Seconds | None = None,
+) -> list[Generated]:  # fmt: skip
+    """Continue every prompt without speculation: the same loop, and nothing drafted. Raises as ``generate`` does."""
+    return generate(target, NoDrafts(), standard, prompts, settings, seeds=seeds, seconds=seconds)
+
+
+def acceptance(requests: Sequence[Generated], length: int) -> list[float]:
+    """Share of the drafts' tokens at each of ``length`` positions that were accepted, given that those before were.
+
+    NaN for a position that no round came to.
+    """
+    rounds = [done for request in requests for done in request.rounds]
+    shares = []
+    for i in range(length):
+        reached = [done.accepted > i for done in rounds if done.drafted > i and done.accepted >= i]
+        shares.append(sum(reached) / len(reached) if reached else float("nan"))
+    return shares
 
 
 class Loop:

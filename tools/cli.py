@@ -21,20 +21,27 @@ from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
 from specproof.certification import planned_checks
 from specproof.expected import Expectations, check_expected, read_expected
+from specproof.generate_command import command as generate
 from specproof.journal import Journal, opened
+from specproof.install_command import install_packages
 from specproof.judge_command import judge
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
+from specproof.ledger.command import ledger
+from specproof.mutants_command import mutants
 from specproof.output import STDOUT, check_destination, report_console, write_data
 from specproof.page import page
 from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.names import nearest
+from specproof.regret.command import regret
+from specproof.replay import replay
 from specproof.report import print_report
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
 from specproof.usage import UsageError, refuse
 from specproof.write_command import write
+from specproof.zoo_command import zoo
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
@@ -50,9 +57,16 @@ def front_door() -> None:
 
 app.command()(law)
 app.command()(leaderboard)
+app.command()(regret)
+app.command()(replay)
+app.command()(mutants)
 app.command()(judge)
 app.command()(write)
+app.command()(ledger)
+app.command("install")(install_packages)
 app.add_typer(bench, name="bench")
+app.add_typer(zoo, name="zoo")
+app.command("generate")(generate)
 
 
 @app.command()

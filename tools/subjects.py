@@ -4,6 +4,7 @@ import importlib
 import inspect
 import shlex
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from importlib import metadata
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from specproof.fast.from_function import from_function
+from specproof.fast.loop_decoder import LoopDecoder
 from specproof.fast.verifiers import VERIFIERS
+from specproof.fast.verifiers.by_name import verifier_of
 from specproof.fast.verifiers.composed import PAIRS, composed
 from specproof.fast.verifiers.configured import configured
 from specproof.integration import adapters
@@ -21,7 +24,13 @@ from specproof.integration.unavailable import Unavailable
 from specproof.properties.bandit import is_bandit
 from specproof.properties.builtin_bandits import BuiltIn, builtin_names
 from specproof.properties.mutants import MUTANTS, mutant
-from specproof.properties.subject import Subject, subject_of_bandit, subject_of_rule, subject_of_verifier
+from specproof.properties.subject import (
+    Subject,
+    subject_of_bandit,
+    subject_of_decoder,
+    subject_of_rule,
+    subject_of_verifier,
+)
 from specproof.properties.verdict import Undecided
 from specproof.reference.names import nearest
 from specproof.reference.verifiers import rule, rule_names
@@ -72,20 +81,30 @@ def resolve(text: str, options: dict[str, Any] | None = None) -> Subject:
     try:
         if not separator or adapters.is_adapter(text):
             return _third_party(text, given)
-        if family == "fast":
-            if name not in VERIFIERS:
-                raise UnknownSubject(nearest("fast verifier", name, VERIFIERS))
-            pair = name in PAIRS or "selector" in given
-            found = composed(name, **given) if pair else configured(text, VERIFIERS[name], given)
-            return subject_of_verifier(found, name=text, version=__version__, options=given)
-        if family in (known := {"reference": _reference, "bandit": _bandit, "process": _process}):
-            return known[family](name, given)
-        if family == "mutant":
-            _take_no(given, text)
-            return mutant(name)
+        if family in FAMILIES:
+            return FAMILIES[family](name, given)
         return _imported(family, name, given)
     except (TypeError, ValueError) as error:
         raise UnknownSubject(str(error)) from error
+
+
+def _fast(name: str, options: dict[str, Any]) -> Subject:
+    if name not in VERIFIERS:
+        raise UnknownSubject(nearest("fast verifier", name, VERIFIERS))
+    pair = name in PAIRS or "selector" in options
+    found = composed(name, **options) if pair else configured(f"fast:{name}", VERIFIERS[name], options)
+    return subject_of_verifier(found, name=f"fast:{name}", version=__version__, options=options)
+
+
+def _loop(name: str, options: dict[str, Any]) -> Subject:
+    drafts = options.get("drafts", 1)
+    made = LoopDecoder(**{**options, "verifier": verifier_of(name, drafts)})
+    return subject_of_decoder(made, name=f"loop:{name}", version=__version__, options=options)
+
+
+def _mutant(name: str, options: dict[str, Any]) -> Subject:
+    _take_no(options, f"mutant:{name}")
+    return mutant(name)
 
 
 def _take_no(options: dict[str, Any], subject: str) -> None:
@@ -119,7 +138,9 @@ def _third_party(name: str, options: dict[str, Any]) -> Subject:
     try:
         found = adapters.located(name)
         version = found.version
-        return subject_of_verifier(adapters.load(name, found, **options), name=name, version=version, options=options)
+        made = adapters.load(name, found, **options)
+        describes = subject_of_decoder if hasattr(made, "decode") else subject_of_verifier
+        return describes(made, name=name, version=version, options=options)
     except Unavailable as reason:
         return Subject(name, "verifier", version, unavailable=str(reason), options=options)
 
@@ -207,10 +228,17 @@ def describe(found: Any, *, name: str | None = None, options: dict[str, Any] | N
     title = name or next(filter(None, named), type(found).__name__)
     if _makes_bandits(found):
         return subject_of_bandit(found, name=title, version=_version(found), options=options)
+    if callable(getattr(found, "decode", None)):
+        return subject_of_decoder(found, name=title, version=_version(found), options=options)
     if inspect.isfunction(found):
         found = from_function(found)
     version = _version(found)
     return subject_of_verifier(found, name=title, version=version, options=options)
+
+
+FAMILIES: dict[str, Callable[[str, dict[str, Any]], Subject]] = {
+    "fast": _fast, "loop": _loop, "reference": _reference, "bandit": _bandit, "process": _process, "mutant": _mutant,
+}  # fmt: skip
 
 
 def catalogue() -> list[tuple[str, str, str]]:
@@ -222,6 +250,9 @@ def catalogue() -> list[tuple[str, str, str]]:
         except Unavailable as reason:
             rows.append((name, "missing", f"{entry.about} ({reason})"))
     rows += [(f"fast:{name}", __version__, _first_line(module)) for name, module in VERIFIERS.items()]
+    rows.append(
+        ("loop:VERIFIER", __version__, "the generation loop with a verifier; VERIFIER+SELECTOR for several drafts")
+    )
     rows += [(f"reference:{name}", __version__, "exact rule") for name in rule_names()]
     rows += [(f"bandit:{name}", __version__, "policy for choosing among drafters") for name in builtin_names()]
     rows += [(f"mutant:{name}", "1", given.fault) for name, given in MUTANTS.items()]
