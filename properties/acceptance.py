@@ -5,16 +5,17 @@ tokens shows it. A mean above the ceiling proves by itself that the law is lost.
 """
 
 from fractions import Fraction
+from typing import Any
 
 from specproof.properties.cases import Case
-from specproof.properties.check import Evidence, Finding
+from specproof.properties.check import Evidence, Finding, counterexample
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.sampled import Sample
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 from specproof.reference.ceilings import level
 from specproof.reference.exact import check_instance, step_law
-from specproof.reference.law import law
+from specproof.reference.law import law, mapped, total_variation
 from specproof.reference.model import Prefix, joint
 from specproof.reference.verifiers.recursive_without_replacement import distinct_drafts
 
@@ -35,7 +36,10 @@ def declared(subject: Subject, observation: Observation) -> Finding:
     evidence = _evidence(observation, float(promised))
     if abs(float(seen) - float(promised)) > case.length * observation.tolerance:
         reason = f"accepts {float(seen):.6f} tokens on average, {rule.name} accepts {float(promised):.6f}"
-        return Finding(Verdict.FAILED, reason, evidence)
+        wanted: dict[Prefix, Fraction] = mapped(steps, lambda step: (len(step.accepted),))
+        counted: dict[Prefix, Any] = {(count,): mass for count, mass in observation.accepted_law.items()}
+        shown = counterexample(case, wanted, counted, total_variation(counted, wanted), of="accepted tokens")
+        return Finding(Verdict.FAILED, reason, evidence, shown)
     return Finding(Verdict.HELD, f"accepts {float(seen):.6f} tokens on average, as {rule.name} does", evidence)
 
 

@@ -3,7 +3,7 @@
 LIMITS. Only calls that were made can be judged: probed evidence weighs violations by their exact probability.
 """
 
-from specproof.properties.check import Evidence, Finding
+from specproof.properties.check import Evidence, Finding, counterexample
 from specproof.properties.evidence.calls import Violation
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.sampled import Sample
@@ -25,7 +25,9 @@ def judge_law(observation: Observation) -> Finding:
     probability, reason = broken(observation)
     evidence = Evidence(observation.kind, calls=observation.calls, observed=probability, expected=0.0)
     if probability > 0:
-        return Finding(Verdict.FAILED, f"{reason} (probability {probability:.3g})", evidence)
+        case = observation.case
+        shown = counterexample(case, case.target_law, observation.text, probability)
+        return Finding(Verdict.FAILED, f"{reason} (probability {probability:.3g})", evidence, shown)
     return Finding(Verdict.HELD, "every answer is well formed", evidence)
 
 

@@ -4,9 +4,11 @@ A family is a function ``(subject, plan) -> Iterator[Check]``: it names its chec
 not run can be told from what passed. Evidence that several checks share is a ``Gathering``.
 """
 
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from specproof.properties.cases import Case
@@ -84,6 +86,16 @@ class Gathering:
     def case(self) -> Case | None:
         """The case that it looks at; None for evidence on no case."""
         return next((given for given in self._arguments if isinstance(given, Case)), None)
+
+    def on(self, subject: Subject, case: Case, **keywords: Any) -> "Gathering":
+        """The same kind of evidence on another case (or another form of the subject), not gathered yet.
+
+        ``keywords`` are handed on where the evidence takes them.
+        """
+        swapped = {Subject: subject, Case: case}
+        arguments = [next((new for kind, new in swapped.items() if isinstance(a, kind)), a) for a in self._arguments]
+        known = inspect.signature(self._gather).parameters
+        return Gathering(partial(self._gather, **{k: v for k, v in keywords.items() if k in known}), *arguments)
 
     def __call__(self) -> Any:
         """Return the evidence; raises ``Undecided`` with the same reason every time it could not be gathered."""

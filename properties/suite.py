@@ -12,6 +12,7 @@ from specproof.properties import acceptance, contract, lossless, lossy, support
 from specproof.properties.bandit_contract import bandit_contract
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
 from specproof.properties.check import Evidence, Finding, Judge
+from specproof.properties.decoding import decoder_checks
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
@@ -22,6 +23,10 @@ from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 
 DRAWS = {"quick": 2**17, "nightly": 2**23, "sampled": 2**17}
+LAWS: dict[str, tuple[str, Callable[[Subject, Case], Observation]]] = {
+    "rule": ("exact", observe_exactly),
+    "verifier": ("probed", observe_probed),
+}
 TEXT_SHARE = 0.8  # of a case's alpha; the rest goes to its accepted lengths
 
 
@@ -38,15 +43,25 @@ def checks(subject: Subject, plan: Plan) -> Iterator[Check]:
 def exact_laws(subject: Subject, plan: Plan) -> Iterator[Check]:
     """Laws of a rule by enumeration."""
     if plan.asks_for("exact"):
-        for case in cases(one_step_cases, subject) + cases(iterated_cases, subject):
-            yield from _law_checks(subject, case, "exact", Gathering(observe_exactly, subject, case))
+        yield from laws(subject)
 
 
 def probed_laws(subject: Subject, plan: Plan) -> Iterator[Check]:
     """Laws of a verifier by scripting its random draws."""
     if plan.asks_for("probed"):
-        for case in cases(one_step_cases, subject) + cases(iterated_cases, subject):
-            yield from _law_checks(subject, case, "probed", Gathering(observe_probed, subject, case))
+        yield from laws(subject)
+
+
+def laws(subject: Subject) -> Iterator[Check]:
+    """Laws on every case of the suite."""
+    for case in cases(one_step_cases, subject) + cases(iterated_cases, subject):
+        yield from laws_on(subject, case)
+
+
+def laws_on(subject: Subject, case: Case) -> Iterator[Check]:
+    """Laws on one case: of a rule by enumeration, of a verifier by scripting its random draws."""
+    kind, observe = LAWS[subject.kind]
+    yield from _law_checks(subject, case, kind, Gathering(observe, subject, case))
 
 
 def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
@@ -65,6 +80,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 # What is run on a subject of either kind, in this order.
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
     "rule": (exact_laws,),
+    "decoder": (decoder_checks,),
     "verifier": (probed_laws, counts),
     "bandit": (bandit_contract, regret),
 }
@@ -76,6 +92,16 @@ def plan_of(plan: Plan, case: Case, index: int, among: int) -> SamplePlan:
     text_share = 1.0 if case.iterated else TEXT_SHARE
     draws = DRAWS[plan.evidence] // (2 if case.iterated else 1)
     return SamplePlan(draws, share * text_share, share * (1 - TEXT_SHARE), plan.seed + 1000 * (index + 1))
+
+
+def _needs_script(check: Check, subject: Subject) -> bool:
+    """Whether a check answers draws that cannot be answered: only what is counted is left then."""
+    return "hidden_randomness" in subject.capabilities and check.kind not in ("sampled", "none")
+
+
+def _out_of_reach(check: Check) -> Check:
+    finding = Finding(Verdict.NOT_APPLICABLE, "the subject draws where no script reaches", Evidence(check.kind))
+    return replace(check, gather=lambda: None, judge=lambda _: finding)
 
 
 def _unavailable(reason: str) -> Callable[[], Any]:
@@ -94,16 +120,6 @@ def _law_checks(subject: Subject, case: Case, kind: str, gather: Gathering) -> I
         judges: list[tuple[str, str, Judge]] = [
             ("contract", "contract", contract.judge_law),
             ("lossless", "declared law", _well_formed(lossy.declared_law(subject))),
-def _needs_script(check: Check, subject: Subject) -> bool:
-    """Whether a check answers draws that cannot be answered: only what is counted is left then."""
-    return "hidden_randomness" in subject.capabilities and check.kind not in ("sampled", "none")
-
-
-def _out_of_reach(check: Check) -> Check:
-    finding = Finding(Verdict.NOT_APPLICABLE, "the subject draws where no script reaches", Evidence(check.kind))
-    return replace(check, gather=lambda: None, judge=lambda _: finding)
-
-
         ]
     elif case.iterated:
         judges = [

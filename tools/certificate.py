@@ -17,8 +17,9 @@ from pydantic import Field
 from specproof.expected import Expectations, expectations
 from specproof.journal import Journal
 from specproof.kept import Kept, KeptCase, Strict, case_of, evidence_names
-from specproof.properties.check import CLAIMS, IMPLIED, CheckResult, Counterexample
+from specproof.properties.check import CLAIMS, CheckResult, Counterexample
 from specproof.properties.evidence.classical import holm
+from specproof.properties.lattice import also_violated, weakest
 from specproof.properties.plan import Check, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
@@ -112,9 +113,15 @@ class Certificate(Strict):
 
     @property
     def counterexample(self) -> Counterexample | None:
-        """The smallest counterexample: fewest tokens, then shortest block; exact and probed laws before counts."""
+        """The one that was made smaller; otherwise that of fewest tokens, then shortest block, laws before counts."""
         shown = [
-            (check.evidence.kind == "sampled", check.counterexample.size, list(CLAIMS).index(check.claim), index)
+            (
+                check.counterexample.replay is None,
+                check.evidence.kind == "sampled",
+                check.counterexample.size,
+                list(CLAIMS).index(check.claim),
+                index,
+            )
             for index, check in enumerate(self.checks)
             if check.counterexample is not None
         ]
@@ -141,10 +148,8 @@ def conclude(planned: int, results: list[CheckResult]) -> Conclusion:
     verdict = merged([result.verdict for result in results])
     if len(results) < planned and verdict is Verdict.HELD:
         verdict = Verdict.UNDECIDED
-    violated = [claim for claim, value in claims.items() if value is Verdict.FAILED]
-    weakest = violated[0] if violated else None
-    also = list(dict.fromkeys([*IMPLIED.get(weakest, ()), *violated[1:]])) if weakest else []
-    return Conclusion(verdict, claims, weakest, also)
+    first = weakest(claims)
+    return Conclusion(verdict, claims, first, also_violated(first, claims) if first else [])
 
 
 def counted(planned: int, results: list[CheckResult]) -> Counts:

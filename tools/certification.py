@@ -12,6 +12,7 @@ from specproof.properties.plan import Check, EvidenceChoice, Gathering, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.suite import checks
 from specproof.properties.verdict import Undecided
+from specproof.shrinking import with_smallest
 from specproof.subjects import describe
 
 Listener = Callable[[int, int, str], None]
@@ -45,6 +46,7 @@ def certify(
         results.append(kept.results[check.id])
     if on_event is not None:
         on_event(len(planned), len(planned), "")
+    results = with_smallest(described, planned, results, sources)
     elapsed = time.monotonic() - started
     return assemble(described, plan, planned, results, elapsed, journal=kept, expected=expected_failures or {})
 

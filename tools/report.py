@@ -9,6 +9,7 @@ from rich.text import Text
 
 from specproof.certificate import Certificate
 from specproof.properties.check import CLAIMS, CheckResult, Counterexample
+from specproof.properties.lattice import falls_with
 from specproof.properties.verdict import Verdict
 
 STYLE = {
@@ -43,8 +44,12 @@ def _headline(certificate: Certificate) -> Text:
     if certificate.weakest_violated:
         line.append(f"Weakest claim violated: {certificate.weakest_violated}", style="red")
         line.append(f" ({CLAIMS[certificate.weakest_violated]} -- it does not)")
-        if certificate.also_violated:
-            line.append(f"; with it fall: {', '.join(certificate.also_violated)}")
+        fallen = falls_with(certificate.weakest_violated, certificate.claims)
+        apart = [claim for claim in certificate.also_violated if claim not in fallen]
+        if fallen:
+            line.append(f"; with it fall: {', '.join(fallen)}")
+        if apart:
+            line.append(f"; violated beside it: {', '.join(apart)}")
         line.append("\n")
     return line
 
@@ -92,8 +97,19 @@ def _troubled(checks: list[CheckResult]) -> Table:
 
 
 def _counterexample(found: Counterexample) -> RenderableType:
+    """The counterexample with the name of its fault and the command that shows it again."""
+    lines = []
+    if found.fault is not None:
+        lines.append(Text.assemble(("Law of the fault: ", "bold"), found.fault))
+    if found.replay is not None:  # not wrapped, so that it can be copied
+        lines.append(Text.assemble(("Replay: ", "bold"), found.replay, no_wrap=True, overflow="ignore"))
+    return Group(counterexample_tables(found), *lines, Text("") if lines else "")
+
+
+def counterexample_tables(found: Counterexample, *, title: str = "Smallest counterexample") -> RenderableType:
+    """The models of an instance and both laws."""
     title = (
-        f"Smallest counterexample ({found.case}: V={found.vocabulary}, L={found.length}, K={found.drafts}), "
+        f"{title} ({found.case}: V={found.vocabulary}, L={found.length}, K={found.drafts}), "
         f"total variation {found.total_variation}"
     )
     models = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -105,7 +121,7 @@ def _counterexample(found: Counterexample) -> RenderableType:
     if len(rows) > SHOWN:
         models.add_row("...", f"{len(rows) - SHOWN} more rows in the JSON certificate", "")
     law = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("text", "should be", "is"):
+    for column in (found.of, "should be", "is"):
         law.add_column(column)
     for text in list(found.expected)[:SHOWN]:
         law.add_row(text, found.expected[text], found.observed.get(text, "0"))

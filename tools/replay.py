@@ -1,0 +1,121 @@
+"""``specproof replay``: run a subject on one instance again and show the law that it should have and the law it has."""
+
+import json as json_module
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import torch
+import typer
+from pydantic import TypeAdapter
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.text import Text
+
+from specproof.law_command import ROWS, read_instance
+from specproof.output import check_destination, report_console, write_data
+from specproof.properties.cases import Case
+from specproof.properties.check import CLAIMS, CheckResult, Counterexample, counterexample
+from specproof.properties.evidence.observation import Observation
+from specproof.properties.plan import Gathering
+from specproof.properties.subject import Subject
+from specproof.properties.suite import LAWS, laws_on
+from specproof.properties.verdict import Undecided, Verdict, merged
+from specproof.reference.law import total_variation
+from specproof.report import STYLE, counterexample_tables
+from specproof.subjects import UnknownSubject, parse_options, resolve
+from specproof.usage import UsageError, refuse
+
+EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
+
+
+def replay(
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="See `specproof subjects`.")],
+    target: Annotated[str | None, typer.Option(help=f"The target's rows: {ROWS}")] = None,
+    draft: Annotated[str | None, typer.Option(help="The draft's rows, written alike.")] = None,
+    drafts: Annotated[int | None, typer.Option(help="Number of drafts, K. Default 1, or the case's.")] = None,
+    length: Annotated[int | None, typer.Option(help="Tokens in a draft, L. Default 1, or the case's.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="Tokens of text, over several iterations. Default L+1.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the subject.")] = None,
+    case: Annotated[
+        str | None, typer.Option(help="JSON file with instances, in place of --target and --draft.")
+    ] = None,
+    case_name: Annotated[str | None, typer.Option("--name", help="Which instance of the file.")] = None,
+    json: Annotated[str | None, typer.Option(help="Write everything as JSON here; - for stdout.")] = None,
+) -> None:
+    """Run a subject on one instance, such as a counterexample: exit code 1 when a claim still fails there."""
+    check_destination("--json", json)
+    try:
+        resolved = resolve(subject, parse_options(option or []))
+    except UnknownSubject as error:
+        raise UsageError(str(error)) from error
+    instance = read_instance(target, draft, case, case_name, drafts=drafts, length=length, tokens=tokens)
+    torch.set_num_threads(1)
+    found = replayed(resolved, instance)
+    report_console(json).print(found.render())
+    if json is not None:
+        write_data(json, found.to_json())
+    raise typer.Exit(EXIT[found.verdict])
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a subject does on one instance. ``shown`` holds both laws; None where they could not be found."""
+
+    subject: Subject
+    case: Case
+    results: list[CheckResult]
+    shown: Counterexample | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of a claim."""
+        return merged([result.verdict for result in self.results if result.verdict is not Verdict.NOT_APPLICABLE])
+
+    def render(self) -> RenderableType:
+        """Lay it out for a terminal."""
+        lines = [Text.assemble((f" {self.verdict} ", f"reverse {STYLE[self.verdict]}"), f" {self.subject.name}")]
+        for result in self.results:
+            lines.append(Text.assemble((f"{result.verdict:14}", STYLE[result.verdict]), f" {result.claim}: "))
+            lines[-1].append(result.reason)
+        laws = [] if self.shown is None else [counterexample_tables(self.shown, title="Instance")]
+        return Group(*lines, *laws)
+
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        data: dict[str, Any] = {
+            "schema": "specproof-replay/1",
+            "subject": self.subject.name,
+            "options": self.subject.options,
+            "verdict": self.verdict,
+            "checks": [TypeAdapter(CheckResult).dump_python(result, mode="json") for result in self.results],
+            "laws": TypeAdapter(Counterexample | None).dump_python(self.shown, mode="json"),
+        }
+        return json_module.dumps(data, indent=1)
+
+
+def replayed(subject: Subject, case: Case) -> Replayed:
+    """Judge a subject's laws on one instance. Raises ``UsageError`` for a subject without laws, or other drafts."""
+    if subject.unavailable:
+        refuse(f"{escape(subject.name)} cannot be run: {subject.unavailable}")
+    if subject.kind not in LAWS:
+        refuse(f"{subject.name} is a {subject.kind}; laws on an instance are of a rule or a verifier")
+    if subject.program is not None and subject.program.paths is None:
+        subject = replace(subject, drafting=replace(subject.drafting, drafts=case.drafts))
+    if subject.drafting.drafts != case.drafts:
+        refuse(f"{subject.name} takes {subject.drafting.drafts} draft(s), the instance has {case.drafts}")
+    checks = list(laws_on(subject, case))
+    results = sorted((check.run() for check in checks), key=lambda result: list(CLAIMS).index(result.claim))
+    failed = [r.counterexample for r in results if r.verdict is Verdict.FAILED and r.counterexample is not None]
+    gather = checks[0].gather
+    assert isinstance(gather, Gathering)
+    return Replayed(subject, case, results, next(iter(failed), None) or _laws(gather, case))
+
+
+def _laws(gather: Gathering, case: Case) -> Counterexample | None:
+    """Both laws of the text, where no claim about them fails."""
+    try:
+        seen = gather()
+    except Undecided:
+        return None
+    assert isinstance(seen, Observation)
+    return counterexample(case, case.target_law, seen.text, float(total_variation(seen.text, case.target_law)))
