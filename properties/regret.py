@@ -89,10 +89,10 @@ def regret(subject: Subject, plan: Plan) -> Iterator[Check]:
 
 def _judges(maker: BanditMaker, instance: Instance) -> list[tuple[str, str, Callable[[Runs], Finding]]]:
     return [
-        ("noiseless curve", "curve", lambda runs: _curve(maker, instance, runs)),
         ("logarithmic regret", "doubling", battery.doubling),
         ("logarithmic regret", "growth law", battery.model),
         ("logarithmic regret", "lock-in", battery.lock_in),
+        ("noiseless curve", "curve", lambda runs: _curve(maker, instance, runs)),
         ("regret bound", "bound", lambda runs: _bound(maker, instance, runs)),
     ]
 
