@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from specproof.fast.batch import Randomness
+from specproof.fast.batch import Drafts, Outcome, Randomness
 from specproof.fast.language_model import CachedTexts, LanguageModel, Scores
 from specproof.fast.randomness import draw, uniforms
 from specproof.fast.sampling import Sampling
@@ -35,8 +35,8 @@ class DraftSession(Protocol):
         """Draft ``drafts`` times ``length`` tokens behind every text, no more than ``limits`` for each."""
         ...
 
-    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
-        """Of the last proposal the first ``accepted`` [B] tokens of ``path`` [B] were kept; of the requests only ``rows`` stay."""
+    def settle(self, drafts: Drafts, outcome: Outcome, rows: Tensor) -> None:
+        """The last proposal was verified as ``drafts``, with this outcome; of the requests only ``rows`` stay."""
         ...
 
     def observe(self, hidden: Sequence[Tensor]) -> None:
@@ -78,20 +78,19 @@ class ModelSession:
     def __init__(self, model: LanguageModel, batch: int, sampling: Sampling) -> None:
         self._sampling = sampling
         self._cached = CachedTexts(model, batch)
-        self._drafts = 1
 
     def propose(self, texts: Texts, limits: Sequence[int], drafts: int, length: int, source: Randomness) -> Proposal:
         """Feed what is missing of the texts, then draft."""
-        self._drafts = drafts
         known = self._cached.lengths.tolist()
         behind = self._cached.extend([text[n:] for text, n in zip(texts, known, strict=True)])
         return grown(self._cached, behind, texts, limits, drafts, length, source, self._sampling)
 
-    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
+    def settle(self, drafts: Drafts, outcome: Outcome, rows: Tensor) -> None:
         """Keep the cache of the accepted tokens; the last drafted one was never fed."""
-        hung = self._cached.hung // self._drafts
-        taken = torch.arange(hung, device=path.device) * self._drafts + path[:, None]
-        self._cached.settle(taken, accepted.clamp(max=hung), rows)
+        hung = self._cached.hung // drafts.paths
+        path = outcome.path if outcome.path is not None else torch.zeros_like(outcome.accepted)
+        taken = torch.arange(hung, device=path.device) * drafts.paths + path[:, None]
+        self._cached.settle(taken, outcome.accepted.clamp(max=hung), rows)
 
     def observe(self, hidden: Sequence[Tensor]) -> None:
         """A black box has no use for the target's features."""
@@ -175,7 +174,7 @@ class LookupSession:
                     return text[start + size :]
         return ()
 
-    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
+    def settle(self, drafts: Drafts, outcome: Outcome, rows: Tensor) -> None:
         """Nothing is remembered."""
 
     def observe(self, hidden: Sequence[Tensor]) -> None:
@@ -198,7 +197,7 @@ class NoDrafts:
         nothing = torch.zeros(len(texts), 1, 0, dtype=torch.int64)
         return Proposal(nothing, None, torch.zeros(len(texts), dtype=torch.int64))
 
-    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
+    def settle(self, drafts: Drafts, outcome: Outcome, rows: Tensor) -> None:
         """Nothing is remembered."""
 
     def observe(self, hidden: Sequence[Tensor]) -> None:

@@ -197,7 +197,7 @@ class Loop:
         outcome = self._verifier.verify(drafts, self._randomness("verify"), self._carry)
         clock.spent("verify")
         watched = Watched(list(self.requests), texts, drafts, outcome)
-        self._settle(proposal, scores, outcome)
+        self._settle(drafts, proposal.lengths.tolist(), scores, outcome)
         clock.spent("other")
         self._round += 1
         return watched
@@ -250,14 +250,13 @@ class Loop:
         ]
         return self._settings.sampling.rows(whole, scores.logits.flatten(0, 1)).view(scores.logits.shape)
 
-    def _settle(self, proposal: Proposal, scores: Scores, outcome: Outcome) -> None:
+    def _settle(self, drafts: Drafts, drafted: list[int], scores: Scores, outcome: Outcome) -> None:
         """Append what was emitted to the texts, roll the caches back, and let go of what is done."""
         accepted, path = outcome.accepted, outcome.path
         if path is None:
             path = torch.zeros_like(accepted)
-        length = proposal.tokens.shape[2]
+        length = drafts.length
         emitted = [row[: count + 1] for row, count in zip(outcome.tokens.tolist(), accepted.tolist(), strict=True)]
-        drafted = proposal.lengths.tolist()
         for request, new, count in zip(self.requests, emitted, drafted, strict=True):
             self._append(request, new, count)
         alive = torch.tensor([index for index, request in enumerate(self.requests) if not self._done(request)])
@@ -266,7 +265,7 @@ class Loop:
         taken = torch.cat([torch.zeros_like(accepted)[:, None], behind], dim=1)  # the pending token, then the path
         hidden = [scores.hidden[index, taken[index, : int(accepted[index]) + 1]] for index in alive.tolist()]
         self._cache.settle(taken, accepted + 1, alive)
-        self._session.settle(path, accepted, alive)
+        self._session.settle(drafts, outcome, alive)
         self._session.observe(hidden)
         self._carry = outcome.carry.select(alive) if outcome.carry is not None else None
         self.requests = [self.requests[index] for index in alive.tolist()]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from specproof.fast.batch import Randomness
+from specproof.fast.batch import Drafts, Outcome, Randomness
 from specproof.fast.drafters import Proposal, Texts, grown
 from specproof.fast.language_model import CachedTexts, Scores
 from specproof.fast.sampling import Sampling
@@ -132,10 +132,10 @@ class HeadSession:
         self._features = [part[:0] for part in self._features]
         return grown(self._cached, behind, texts, limits, drafts, length, source, self._sampling, guesses=True)
 
-    def settle(self, path: Tensor, accepted: Tensor, rows: Tensor) -> None:
+    def settle(self, drafts: Drafts, outcome: Outcome, rows: Tensor) -> None:
         """Drop all drafts; true features come with the next text."""
-        nothing = torch.zeros(len(path), 0, dtype=torch.int64, device=path.device)
-        self._cached.settle(nothing, torch.zeros_like(accepted), rows)
+        nothing = torch.zeros(drafts.batch, 0, dtype=torch.int64, device=drafts.device)
+        self._cached.settle(nothing, torch.zeros_like(outcome.accepted), rows)
         self._features = [self._features[index] for index in rows.tolist()]
 
     def observe(self, hidden: Sequence[Tensor]) -> None:
