@@ -30,19 +30,19 @@ def fluid(means: Sequence[Number], tokens_a_round: Sequence[Number], tokens: flo
     Regret is in rounds, ``sum_i (m_best - m_i) / m_best * n_i``. Every arm has at least one round.
     Raises ``ValueError`` for fewer tokens than those rounds emit, or a beta that is not positive.
     """
-    means, emitted = [float(mean) for mean in means], [float(each) for each in tokens_a_round]
+    levels, emitted = [float(mean) for mean in means], [float(each) for each in tokens_a_round]
     if not beta > 0:
         raise ValueError(f"the curve needs a bonus, beta > 0, got {beta}")
     if tokens < sum(emitted):
         raise ValueError(f"the first round with each arm emits {sum(emitted):.2f} tokens, the curve starts there")
 
     def at(time: float) -> list[float]:
-        return pulls(means, time, beta)
+        return pulls(levels, time, beta)
 
     def surplus(time: float) -> float:
         return sum(each * count for each, count in zip(emitted, at(time), strict=True)) - tokens
 
-    first = float(len(means))
+    first = float(len(levels))
     time = first if surplus(first) >= 0 else brentq(surplus, first, tokens + first, xtol=1e-9, rtol=1e-12)
     counts = at(time)
     best = max(emitted)

@@ -1,6 +1,7 @@
 """Claims about the algorithm on tiny instances, in fractions: the objective (9), UCB itself (10), losslessness (19)."""
 
 from fractions import Fraction
+from functools import partial
 
 from specproof.properties.mutants import mutant_rule
 from specproof.reference.bandits import Bandit, policy, policy_names, reward
@@ -27,56 +28,43 @@ def objective(_: Laboratory) -> list[Fact]:
     """Claim 9."""
     instance = greedy("1/2", "4/5")
     told = instance.told(reward("BE"))
-    facts = []
-    for name, options, wanted in (
-        ("meta_sd_ucb", {"beta": BETA, "ties": "uniform"}, "771862851/1250000000"),
-        ("random", {}, None),
-        ("round_robin", {}, None),
-    ):
-        sides = identity(policy(name, 2, **options), instance, 12, told)
+    ucb = policy("meta_sd_ucb", 2, beta=BETA, ties="uniform")
+    facts = [equal("UCB, 12 tokens: regret", "771862851/1250000000", identity(ucb, instance, 12, told).regret)]
+    for name, made in (("UCB", ucb), ("random", policy("random", 2)), ("round robin", policy("round_robin", 2))):
+        sides = identity(made, instance, 12, told)
         right = sides.pseudo_regret + sides.overshoot
-        facts.append(equal(f"{name}, 12 tokens: regret = both terms", str(right), sides.regret, sides.holds))
-        if wanted is not None:
-            facts.append(equal(f"{name}: regret", wanted, sides.regret))
+        facts.append(equal(f"{name}: regret = what pulls lose + overshoot", str(right), sides.regret, sides.holds))
     return facts
 
 
 def explores_and_exploits(_: Laboratory) -> list[Fact]:
     """Claim 10."""
-    made = policy("meta_sd_ucb", 5)
-    state, arms = made.start(), []
-    for _ in range(5):
-        arms.append(made.choose(state, Given(())))
-        state = made.update(state, arms[-1], Fraction(1, 2))
+    five = policy("meta_sd_ucb", 5)
+    state, arms = five.start(), []
+    for _round in range(5):
+        arms.append(five.choose(state, Given(())))
+        state = five.update(state, arms[-1], Fraction(1, 2))
     facts = [holds("every drafter once, in order", True, arms == list(range(5)), str(arms), arms == list(range(5)))]
-    for title, acceptance, tokens, told, wanted in (
+    golden: list[tuple[str, tuple[str, ...], int | tuple[int, ...], str, str]] = [
         ("I1 BE, 12 tokens", ("1/2", "4/5"), 12, "BE", "234917661/40000000"),
         ("I2 BE, best first", ("4/5", "1/2"), 12, "BE", "233952987/40000000"),
         ("I3 BE, three drafters", ("1/5", "1/2", "4/5"), 12, "BE", "4054485051/625000000"),
         ("I4 BD, 9 tokens", ("1/2", "4/5"), 9, "BD", "113642094713/25000000000"),
         ("I5 BE, two queries of 6", ("1/2", "4/5"), (6, 6), "BE", "31563/5000"),
-    ):
-        instance = greedy(*acceptance)
-        ucb = policy("meta_sd_ucb", instance.arms, beta=BETA)
-        rounds = walked(lambda ucb=ucb: Bandit(ucb, Given(())), instance, tokens, instance.told(reward(told))).rounds
-        facts.append(equal(f"{title}: E[tau]", wanted, rounds))
+    ]
+    for title, acceptance, tokens, name, wanted in golden:
+        where = greedy(*acceptance)
+        bandit = partial(Bandit, policy("meta_sd_ucb", where.arms, beta=BETA), Given(()))
+        facts.append(equal(f"{title}: E[tau]", wanted, walked(bandit, where, tokens, where.told(reward(name))).rounds))
     instance = greedy("1/2", "4/5")
     told = instance.told(reward("BE"))
-    ucb, random, best = (
-        expected(policy(name, 2, best=1, **options), instance, 12, told).rounds
-        for name, options in (("meta_sd_ucb", {"beta": BETA, "ties": "uniform"}), ("random", {}), ("oracle", {}))
+    best, ucb, random = (
+        expected(made, instance, 12, told).rounds
+        for made in (policy("oracle", 2, best=1), policy("meta_sd_ucb", 2, beta=BETA), policy("random", 2))
     )
     between = best < ucb < random
-    facts.append(
-        holds(
-            "between oracle and random",
-            True,
-            between,
-            f"{float(best):.3f} < {float(ucb):.3f} < {float(random):.3f}",
-            between,
-        )
-    )
-    return facts
+    shown = f"{float(best):.3f} < {float(ucb):.3f} < {float(random):.3f}"
+    return [*facts, holds("between oracle and random", True, between, shown, between)]
 
 
 def rows(*shares: str) -> TableModel:

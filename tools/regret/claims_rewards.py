@@ -28,7 +28,7 @@ SAME, OTHER = (dict.fromkeys(prefixes(2, 2), row) for row in ((1, 0), (0, 1)))
 def mean(drafters: Drafters, arm: int, name: str) -> Fraction:
     """Exact mean of a reward."""
     told = reward(name)
-    return sum((mass * told(block) for block, mass in block_law(drafters, arm).items()), start=Fraction(0))
+    return Fraction(sum(mass * told(block) for block, mass in block_law(drafters, arm).items()))
 
 
 def silent(drafters: Drafters, name: str) -> Fraction:
@@ -44,7 +44,7 @@ def reciprocal(_: Laboratory) -> list[Fact]:
     uneven = block_law(Independent([HALF], 3, 0), 0)
     return [
         equal("mean for equal rows; a reciprocal of TV would be infinite", "1", alike := mean(drafters, 0, "BD"), None),
-        equal("mean for disjoint rows; a reciprocal would be 1", "0", apart := mean(drafters, 1, "BD"), (alike, apart) != (1, 0)),
+        equal("mean for disjoint rows; a reciprocal would be 1", "0", apart := mean(drafters, 1, "BD"), alike != 1 or apart != 0),
         holds("it is the mean of N values", True, {reward("BD")(b) for b in uneven} == {HALF}, "(1/2 + 1/2 + 1/2) / 3 = 1/2"),
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import torch
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from specproof import regret_tables as published
 from specproof.output import check_destination, report_console, write_data
@@ -16,6 +16,7 @@ from specproof.reference.bandits import policy_names
 from specproof.reference.bandits.instance import Instance
 from specproof.reference.bandits.rewards import PER_COST, REWARDS
 from specproof.regret import explain as claims
+from specproof.regret.claims import Claim
 from specproof.regret.instances import ABOUT, typed
 from specproof.regret.picture import ENDINGS, draw
 from specproof.regret.show import render, tables_json, to_json
@@ -92,7 +93,7 @@ def _check_size(tokens: int, runs: int) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[tuple[Progress, int]]:
+def _progress() -> Iterator[tuple[Progress, TaskID]]:
     columns = (BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, TextColumn("[dim]{task.description}"), console=console, transient=True) as progress:
@@ -119,7 +120,7 @@ def _explain(only: list[str], seed: int, json: str | None) -> int:
         refuse(error)
     with _progress() as (progress, task):
 
-        def listen(claim: claims.Claim, share: float) -> None:
+        def listen(claim: Claim, share: float) -> None:
             done = (wanted.index(claim) + share) / len(wanted)
             progress.update(task, completed=done, description=f"claim {claim.number}")
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -38,7 +39,7 @@ def answers(claims: list[Claim], seed: int, listen: Callable[[Claim, float], Non
     found = []
     for claim in claims:
         listen(claim, 0.0)
-        laboratory.listen = lambda share, claim=claim: listen(claim, share)
+        laboratory.listen = partial(listen, claim)
         found.append(Answer(claim, claim.test(laboratory)))
     return found
 

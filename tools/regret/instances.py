@@ -58,7 +58,7 @@ def _drafters(text: str, length: str | None, dispersion: float | None) -> Drafte
             refuse(f"instance {FLIP} has its own length and agreement; leave --length and --dispersion out")
         return flip().drafters
     if text == SWAP:
-        shares = ACCEPTANCE["mid"]
+        shares: tuple[float, ...] = ACCEPTANCE["mid"]
     elif text in ACCEPTANCE:
         shares = ACCEPTANCE[text]
     elif any(sign.isdigit() for sign in text):

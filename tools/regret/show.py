@@ -119,7 +119,7 @@ def tables_json(found: Sequence[Result], seed: int) -> str:
                 name: {
                     cell.column: {
                         "simulated": cell.value, "standard_error": cell.error, "published": cell.published,
-                        "allowed": cell.allowed, "agrees": cell.agrees,
+                        "allowed": cell.allowed, "agrees": cell.agrees, "differs": cell.differs,
                     }
                     for cell in cells
                 }
