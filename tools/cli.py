@@ -22,8 +22,8 @@ from specproof.certification import certify as run_certification
 from specproof.certification import planned_checks
 from specproof.expected import Expectations, check_expected, read_expected
 from specproof.generate_command import command as generate
-from specproof.journal import Journal, opened
 from specproof.install_command import install_packages
+from specproof.journal import Journal, opened
 from specproof.judge_command import judge
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
@@ -38,6 +38,7 @@ from specproof.reference.names import nearest
 from specproof.regret.command import regret
 from specproof.replay import replay
 from specproof.report import print_report
+from specproof.study.command import study
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
 from specproof.usage import UsageError, refuse
 from specproof.write_command import write
@@ -67,6 +68,7 @@ app.command("install")(install_packages)
 app.add_typer(bench, name="bench")
 app.add_typer(zoo, name="zoo")
 app.command("generate")(generate)
+app.add_typer(study, name="study")
 
 
 @app.command()
