@@ -17,7 +17,8 @@ from those of plain decoding, stale rows, stops that depend on what was drafted.
   ``tokens`` tokens, or behind the first stop, is cut off by the harness: loops emit whole blocks.
 
 **Rounds.** A decoder that returns ``Decoded`` with its ``rounds`` can be examined row by row, without any sampling error.
-One that returns the tokens alone is judged by the law of its text.
+One that returns the tokens alone is judged by the law of its text, and by its drafts where it declares their ``draft_law``:
+they are seen as what the target scores behind the text that the draft model was first asked with in a round.
 
 **Adaptive draft length.** A loop may draft and verify as many tokens as it likes in each round, also none. Whether position
 i is verified may depend on the text, on the drafts before i and on every row at or before i, but not on the draft at i nor
@@ -26,8 +27,9 @@ drawn and are not verified still belong into ``Round.drafts``; ``verified`` says
 
 **It declares**, by attributes that are read by name: ``capabilities`` (out of ``DECODER_CAPABILITIES``; a case that needs one
 that is missing does not apply), ``length`` (tokens drafted in a round, 2 unless told; the harness sizes its instances by it) and
-``row(sampling, text, logits) -> probabilities`` where the engine's own plain path differs from ``Sampling.row``, for
-example in the order of its filters; speculation is then compared with that.
+``row(sampling, text [T], logits [V]) -> probabilities [V]`` where the engine's own plain path differs from ``Sampling.row``, for
+example in the order of its filters; speculation is then compared with that. ``draft_law(sampling, text, logits)`` says likewise what a draft is drawn from, given
+the draft model's logits there.
 """
 
 from collections.abc import Sequence

@@ -57,7 +57,7 @@ def drafts(subject: Subject, runs: Runs) -> list[Draft]:
 def _declared(subject: Subject, runs: Runs, seen: SeenRound) -> list[tuple[float, ...]]:
     if seen.draft_rows is not None:
         return [tuple(row) for row in seen.draft_rows.double().tolist()]
-    own = getattr(subject.decoder, "draft_row", None)
+    own = getattr(subject.decoder, "draft_law", None)
     if own is None:
         raise LookupError
     case, rows = runs.case, []
@@ -74,7 +74,7 @@ def judge_drafts(subject: Subject, runs: Runs, alpha: float) -> Finding:
     try:
         seen = drafts(subject, runs)
     except LookupError:
-        reason = "the decoder reports no rounds and declares no draft_row"
+        reason = "the decoder reports no rounds and declares no draft_law"
         return Finding(Verdict.NOT_APPLICABLE, reason, evidence)
     broken = next((reason for draft in seen if (reason := _no_law(draft))), None)
     if broken is not None:

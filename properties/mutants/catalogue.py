@@ -305,3 +305,8 @@ FAULTS: dict[str, Fault] = {
     "M06": Fault("Bonus drawn from the last verified row", (), "DESIGNED"),
     "M07": Fault("Same noise offset at consecutive steps (counter not advanced)", (), "DESIGNED"),
 }
+
+# Entries without a mutant, and why.
+NOT_COVERED: dict[str, str] = {
+    "J07": "a choice between speculating and not by time per token: no property measures time",
+}

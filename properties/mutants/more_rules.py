@@ -56,7 +56,7 @@ class ProductRule:
         ratios = _of(target[:, :-1], tokens) / _of(draft, tokens)
         coins = torch.rand(tokens.shape, generator=generator)  # [B, L]
         positions = torch.arange(1, tokens.shape[1] + 1)
-        products = ratios.clamp(max=1).cumprod(1) >= coins.cumprod(1)
+        products = ratios.cumprod(1) >= coins.cumprod(1)
         accepted = (products * positions).amax(1)
         if self._one_hot_only:
             singly = (ratios >= coins).long().cumprod(1).sum(1)
