@@ -13,6 +13,7 @@ from specproof.properties.bandit_contract import bandit_contract
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
 from specproof.properties.check import Evidence, Finding, Judge
 from specproof.properties.decoding import decoder_checks
+from specproof.properties.driven import driven
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
@@ -81,7 +82,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
     "rule": (exact_laws,),
     "decoder": (decoder_checks,),
-    "verifier": (probed_laws, counts),
+    "verifier": (probed_laws, driven, counts),
     "bandit": (bandit_contract, regret),
 }
 

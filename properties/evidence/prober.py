@@ -1,8 +1,8 @@
 """Running a subject on scripted draws: one request at a time, or in batches where its draws can be attributed to rows.
 
 Randomness reaches the subject as a generator whose draws are answered, or, for one that takes its uniforms as an argument
-and no generator, as those uniforms. How many it wants is what it declares as ``uniforms`` (a number, or a function of the
-batch), and generously many otherwise.
+and no generator, as those uniforms in float32. How many it wants is what it declares as ``uniforms_wanted`` (a number, or a
+function of the batch), or what it draws from a generator, and plenty otherwise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from specproof.fast.batch import Drafts, Randomness
+from specproof.fast.batch import Randomness
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import (
     MalformedOutcome,
@@ -27,7 +27,7 @@ from specproof.properties.evidence.calls import (
 from specproof.properties.evidence.intercept import Interception
 from specproof.properties.evidence.probed import Settings, explore
 from specproof.properties.evidence.race import gathered
-from specproof.properties.evidence.script import WIDE_LATTICE, Atom, Floats, NotRowwise, Uniform
+from specproof.properties.evidence.script import Atom, Floats, NotRowwise, Uniform
 from specproof.properties.evidence.seeding import seeded
 from specproof.properties.evidence.sources import answered, mark_all
 from specproof.properties.evidence.tapes import Run, Tape
@@ -36,7 +36,9 @@ from specproof.properties.verdict import Undecided
 
 ATOMS = 256
 BATCH = 2048
+MOST_CALLS = 250_000  # on one case: a threshold that moves with another draw would be cut finer and finer
 LEAST_BATCH = 67
+HANDED_BITS = 24
 SINGLE, BATCHED = Settings(spot_checks=300), Settings(spot_checks=4000, arity=7)
 
 
@@ -59,14 +61,17 @@ class Observed:
 class Prober:
     """Runs a subject on scripted draws and counts the runs. Use as ``with Prober(...).ready() as prober``."""
 
-    def __init__(self, subject: Subject, case: Case, spot_checks: int | None = None) -> None:
+    def __init__(self, subject: Subject, case: Case, spot_checks: int | None = None, *, hand: bool = False) -> None:
+        """``hand`` uniforms rather than a generator to who takes both."""
         self.subject = subject
         self.case = case
         self.few = spot_checks
         self.calls = 0
         self.spot_checks = 0
         self.batched = "batch" in subject.capabilities
-        self.handed = False  # whether the subject is given uniforms in place of a generator
+        self.handed = False  # whether the subject is given uniforms in place of a generator, and how many a request
+        self.uniforms = 0
+        self._hand = hand
         self._kept: list[torch.Generator] = []
         self._drawn: dict[str, None] = {}
 
@@ -75,7 +80,9 @@ class Prober:
         """Call the subject once unscripted, so that it can make what it keeps, and then have the script answer that too."""
         with seeded(0):
             takes_generator = self._takes_generator(request)
-            self.handed = "takes_uniforms" in self.subject.capabilities and not takes_generator
+            self.handed = "takes_uniforms" in self.subject.capabilities and (self._hand or not takes_generator)
+            if self.handed:
+                self.uniforms = self._wanted(request, takes_generator=takes_generator)
             with answered(self.subject.verifier) as self._kept:
                 yield self
 
@@ -100,13 +107,9 @@ class Prober:
         source: Randomness = None
         before: list[Atom] = []
         if self.handed:
-            count = handed_uniforms(self.subject, drafts)
-            uniforms = np.floor(quantiles[:, :count] * 2.0**WIDE_LATTICE) / 2.0**WIDE_LATTICE
-            source, before, quantiles = (
-                torch.from_numpy(uniforms),
-                [Uniform(WIDE_LATTICE)] * count,
-                quantiles[:, count:],
-            )
+            values = np.floor(quantiles[:, : self.uniforms] * 2.0**HANDED_BITS) / 2.0**HANDED_BITS
+            source, before = torch.from_numpy(values).float(), [Uniform(HANDED_BITS)] * self.uniforms
+            quantiles = quantiles[:, self.uniforms :]
         script = Interception(quantiles)
         mark_all(self._kept)
         kept: Any = None
@@ -142,6 +145,8 @@ class Prober:
 
     def _runs(self, requests: Sequence[Request], tapes: Sequence[Tape], size: int, carries: Any) -> list[Run]:
         self.calls += len(tapes)
+        if self.calls > MOST_CALLS:
+            raise Undecided(f"{MOST_CALLS:,} calls on one case do not settle its law: thresholds depend on other draws")
         # In a batch of few rows a draw of [L] or [V] numbers could be taken for one number a row.
         filler = [tapes[-1]] * (LEAST_BATCH - len(tapes)) if size > 1 else []
         asked = [requests[tape.root] for tape in [*tapes, *filler]]
@@ -150,6 +155,18 @@ class Prober:
             carry = carries.select(torch.tensor([tape.root for tape in [*tapes, *filler]]))
         quantiles = np.array([tape.quantiles(ATOMS) for tape in [*tapes, *filler]])
         return [Run(tuple(atoms), seen) for atoms, seen in self.run(asked, quantiles, carry)[: len(tapes)]]
+
+    def _wanted(self, request: Request, *, takes_generator: bool) -> int:
+        """How many uniforms a request is handed: as declared, or as many as are drawn from a generator, or plenty."""
+        drafts = requests_batch(self.case, [request])
+        declared = getattr(self.subject.verifier, "uniforms_wanted", None)
+        if declared is not None:
+            return int(declared(drafts)) if callable(declared) else int(declared)
+        if not takes_generator:
+            return 2 * drafts.paths * (drafts.length + 1) + 2
+        with Interception(np.full((1, ATOMS), 0.5)) as script:
+            call(self.subject, drafts, script.generator, request.carry)
+        return len(script.atoms[0])
 
     def _takes_generator(self, request: Request) -> bool:
         """Whether a call with a generator succeeds."""
@@ -161,14 +178,6 @@ class Prober:
         except MalformedOutcome:
             return True
         return True
-
-
-def handed_uniforms(subject: Subject, drafts: Drafts) -> int:
-    """How many uniforms a subject is handed for each request."""
-    declared = getattr(subject.verifier, "uniforms", None)
-    if declared is None:
-        return 2 * drafts.paths * (drafts.length + 1) + 2
-    return int(declared(drafts)) if callable(declared) else int(declared)
 
 
 def _joined(carries: Sequence[Any]) -> Any:

@@ -221,7 +221,7 @@ def test_uniforms_are_handed_to_who_takes_no_generator() -> None:
         capabilities = frozenset({"batch", "takes_uniforms"})
 
         @staticmethod
-        def uniforms(drafts: Drafts) -> int:
+        def uniforms_wanted(drafts: Drafts) -> int:
             return drafts.length + 1
 
         @staticmethod
@@ -233,7 +233,7 @@ def test_uniforms_are_handed_to_who_takes_no_generator() -> None:
             return Outcome(torch.where(torch.arange(tokens.shape[1]) <= accepted[:, None], tokens, -1), accepted)
 
     class Undeclared(Takes):
-        uniforms = None
+        uniforms_wanted = None
 
     for takes in (Takes, Undeclared):
         for case in (CASES["coin"], iterated_cases()[0]):
