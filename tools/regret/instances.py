@@ -6,15 +6,10 @@ from specproof.reference.bandits.block import Number
 from specproof.reference.bandits.drafters import AfterRejection, Drafters, Independent
 from specproof.reference.bandits.instance import Instance
 from specproof.reference.names import nearest
+from specproof.regret_published import ACCEPTANCE
 from specproof.usage import refuse
 
 LENGTH, DISPERSION = 5, 0.5
-ACCEPTANCE = {
-    "low": (0.55, 0.35, 0.3, 0.3, 0.25),
-    "mid": (0.8, 0.7, 0.6, 0.5, 0.35),
-    "high": (0.85, 0.78, 0.75, 0.72, 0.7),
-    "tight": (0.6, 0.55, 0.5, 0.45, 0.4),
-}
 FLIP, SWAP = "flip", "swap"
 NAMES = (*ACCEPTANCE, FLIP, SWAP)
 ABOUT = (
