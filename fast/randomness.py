@@ -19,8 +19,22 @@ def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -
         return torch.rand(batch, count, dtype=torch.float64, device=device, generator=source)
     if len(source) != batch:
         raise ValueError(f"one seed a request: {batch} requests, got {len(source)} seeds")
-    rows = [torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) for seed in source]
+    rows = [
+        torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(own_stream(seed)))
+        for seed in source
+    ]
     return torch.stack(rows).to(device)
+
+
+def own_stream(seed: int) -> int:
+    """A seed for verification alone: whoever drafts from the request's seed as it is draws other numbers.
+
+    Mixed (Steele's splitmix64) because torch reads no more than 32 bits of a seed on the CPU: those above must count too.
+    """
+    mixed = (seed + 0x9E3779B97F4A7C15) % 2**64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ mixed >> shift) * factor % 2**64
+    return mixed ^ mixed >> 31
 
 
 def coins(source: Randomness, drafts: Drafts, *, root: bool = False, each: int = 1) -> tuple[Tensor, Tensor]:

@@ -46,7 +46,7 @@ class Along:
 
 def path_ratios(drafts: Drafts) -> Tensor:
     """``target(z)/draft(z)`` [B, K, L + 1] of every prefix of every draft; zero where either is."""
-    tokens = drafts.tokens[..., None]
+    tokens = drafts.tokens.clamp(0, drafts.vocabulary - 1)[..., None]  # behind a request's length may stand anything
     target = drafts.target_probs[:, :, :-1].gather(-1, tokens).squeeze(-1).double()
     draft = drafts.draft_rows().gather(-1, tokens).squeeze(-1).double()
     ratio = torch.where(draft > 0, target / draft, 0.0).cumprod(-1)
