@@ -5,6 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specproof.reference.bandits import Bandit, policy, reward
 from specproof.reference.bandits.drafters import Independent
@@ -13,6 +15,7 @@ from specproof.reference.bandits.instance import Instance
 from specproof.reference.bandits.regret import best_fixed, identity, optimum
 from specproof.reference.bandits.rewards import PER_COST
 from specproof.reference.bandits.uniforms import Given
+from specproof.reference.testing import generated
 
 BETA = math.sqrt(1 / 2)
 
@@ -106,6 +109,27 @@ def test_identity_holds_for_every_policy(name: str, told: str) -> None:
     assert abs(sides.overshoot) <= 2 / max(instance.tokens_a_round())
     # Without the overshoot, as for a text that ends at a token of its own, the identity would be off.
     assert sides.regret != sides.pseudo_regret
+
+
+@given(st.data())
+@generated(25)
+def test_cloning_and_states_agree_and_the_identity_holds(data: st.DataObject) -> None:
+    """Any acceptances, 0 and 1 included, any reward, several policies: one set of fractions."""
+    share = st.fractions(0, 1, max_denominator=4)
+    acceptance = data.draw(st.lists(share, min_size=2, max_size=3))
+    length = data.draw(st.integers(1, 2))
+    dispersion = data.draw(st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1)]))
+    instance = Instance(Independent(acceptance, length, dispersion))
+    told = instance.telling(data.draw(st.sampled_from(["BD", "BE", "CBE", "tBD"])))
+    made = policy(
+        data.draw(st.sampled_from(["meta_sd_ucb", "ucb_spec", "kl_ucb", "random", "round_robin"])), len(acceptance)
+    )
+    found = expected(made, instance, 4, told)
+    assert walked(lambda: Bandit(made, Given(())), instance, 4, told) == found
+    assert sum(found.pulls) == found.rounds
+    assert identity(made, instance, 4, told).holds
+    tokens = sum(count * Fraction(each) for count, each in zip(found.pulls, instance.tokens_a_round(), strict=True))
+    assert tokens == 4 + found.overshoot
 
 
 def test_best_single_arm_is_optimal_with_one_length_and_not_with_several() -> None:

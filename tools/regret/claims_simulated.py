@@ -18,8 +18,9 @@ from specproof.reference.bandits.instance import Instance
 from specproof.reference.bandits.moments import gap_ratio
 from specproof.reference.bandits.rewards import SHORT
 from specproof.regret.claims import Claim, Fact, Laboratory, holds, rounded, sampled
-from specproof.regret.instances import ACCEPTANCE, flip, independent, swapped
+from specproof.regret.instances import flip, independent, swapped
 from specproof.regret.simulate import UCB, Contender, Runs, checkpoints
+from specproof.regret_published import ACCEPTANCE
 
 THEORY = 5**-0.5
 A = independent(ACCEPTANCE["mid"])
