@@ -7,8 +7,8 @@
   both orders of the standard instance. F and B apply to MetaSD-UCB: F while its bonus is wide enough for the curve to
   hold, B while it is wide enough for the theorem.
 
-LIMITS. A passed battery speaks about stationary drafters of one length. D, M and L see linear parts down to about one round
-in a hundred; a slower one is left to E and F, which need to know the policy.
+LIMITS. A passed battery speaks about stationary drafters of one length. D, M and L see linear parts down to about one lost
+round in two hundred; a slower one is left to E and F, which need to know the policy.
 """
 
 import math

@@ -72,26 +72,27 @@ def test_bound_fails_only_when_it_is_exceeded_beyond_noise() -> None:
     assert battery.bound(runs, list(runs.mean * 0.8)).verdict is Verdict.FAILED
 
 
-ALARMS = {"block_divergence": 0, "block_efficiency": 1}
+# Alarms that are allowed in so many independent certificates.
+ALARMS = {("block_divergence", 10): 0, ("block_efficiency", 10): 0, ("block_divergence", 100): 0,
+          ("block_efficiency", 100): 1, ("block_divergence", 600): 0, ("block_efficiency", 600): 6}  # fmt: skip
 
 
-@pytest.mark.parametrize("reward", ALARMS)
 @pytest.mark.parametrize(
-    "certificates", [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.nightly)]
+    ("reward", "certificates"),
+    [pytest.param(*key, marks=[pytest.mark.nightly] if key[1] > 10 else []) for key in ALARMS],
 )
 def test_correct_ucb_is_acquitted(reward: str, certificates: int) -> None:
-    """Independent certificates (S = 32, B = 16,000, both orders of arms): no alarm on BD, at most one on BE.
+    """Independent certificates, S = 32 runs of 16,000 tokens for each order of the arms.
 
-    The rate for BD is below 3 in 100 with confidence .95 after 100 certificates; on BE about one in 100 alarms, so that two
-    or more of 100 have probability .26: the seeds are fixed.
+    Measured: no alarm in 700 certificates on block divergence (the rate is below 0.43 % with confidence .95), 3 in 700 on
+    block efficiency (between 0.09 % and 1.25 %): 2 by the curve, where regret is skewed and 7 % above it at 1,000 tokens, 1 by
+    the growth law. At that rate 2 or more alarms in 100 have probability .07: other seeds may show them.
     """
-    alarms = 0
-    found = {
-        name: _certificates(name, reward, certificates, seed) for seed, name in enumerate(standard_instances(None))
-    }
-    for each in zip(*found.values(), strict=True):
-        alarms += any(verdict is Verdict.FAILED for verdict in (judged for pair in each for judged in pair))
-    assert alarms <= ALARMS[reward]
+    found = [
+        _certificates(name, reward, certificates, 9000 + index) for index, name in enumerate(standard_instances(None))
+    ]
+    alarms = sum(Verdict.FAILED in first + last for first, last in zip(*found, strict=True))
+    assert alarms <= ALARMS[reward, certificates]
 
 
 def _certificates(name: str, reward: str, count: int, seed: int) -> list[list[Verdict]]:
@@ -99,7 +100,7 @@ def _certificates(name: str, reward: str, count: int, seed: int) -> list[list[Ve
     instance = standard_instances(None)[name]
     beta = LENGTH**-0.5
     made = batched(policy("meta_sd_ucb", instance.arms, beta=beta))
-    log = play(made, instance, reward, GRID, count * SEEDS, from_seed(100 + seed))
+    log = play(made, instance, reward, GRID, count * SEEDS, from_seed(seed))
     late = ((log.best[-1] - log.best[-2]) / (log.rounds[-1] - log.rounds[-2])).numpy()
     means, emitted = reward_means(instance, reward), instance.tokens_a_round()
     noiseless = [fluid(means, emitted, tokens, beta).regret for tokens in GRID]

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from specproof.bench import bandits as choosing
 from specproof.bench import efficiency as efficiencies
 from specproof.bench import layers as carried
 from specproof.bench import select as selecting
@@ -76,6 +77,16 @@ def efficiency(quick: Quick = False, json: Json = None, device: Device = "cpu") 
     run(
         "efficiency", quick, json, device,
         lambda where, listen: efficiencies.efficiency(plan, where, listen), reading=efficiencies.READING,
+    )  # fmt: skip
+
+
+@bench.command()
+def bandits(quick: Quick = False, json: Json = None) -> None:
+    """Count the rounds a second that policies for choosing drafters play, all runs at once beside one of the reference."""
+    size = choosing.QUICK if quick else choosing.FULL
+    run(
+        "bandits", quick, json, "cpu",
+        lambda where, listen: choosing.bandits(size, SECONDS[quick], where, listen), reading=choosing.READING,
     )  # fmt: skip
 
 
