@@ -16,7 +16,7 @@ from specproof.properties.check import CheckResult, Evidence, Finding, Judge
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 
-EvidenceChoice = Literal["quick", "nightly", "exact", "probed", "driven", "sampled"]
+EvidenceChoice = Literal["quick", "nightly", "large-vocabulary", "exact", "probed", "driven", "sampled"]
 FAMILY_ALPHA = 1e-6
 # What each family of deciding counts may spend of a run's false-alarm rate; one that does not run leaves its part unspent.
 ALPHA_SHARES = {"counts": 0.5, "large vocabulary": 0.2, "independence": 0.3}

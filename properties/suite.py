@@ -10,18 +10,24 @@ from typing import Any
 
 from specproof.properties import acceptance, contract, lossless, lossy, support
 from specproof.properties.bandit_contract import bandit_contract
+from specproof.properties.batching import batch_checks
 from specproof.properties.cases import Case, iterated_cases, one_step_cases, sampled_cases
 from specproof.properties.check import Evidence, Finding, Judge
 from specproof.properties.decoding import decoder_checks
+from specproof.properties.degenerate import degenerate_checks
 from specproof.properties.driven import driven
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
+from specproof.properties.monotonicity import monotone_checks
 from specproof.properties.plan import Check, Gathering, Plan, cases, named
+from specproof.properties.precision import precision_checks
+from specproof.properties.randomness import randomness_checks
 from specproof.properties.regret import regret
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
+from specproof.properties.vocabulary import large_vocabulary
 
 DRAWS = {"quick": 2**17, "nightly": 2**23, "sampled": 2**17}
 LAWS: dict[str, tuple[str, Callable[[Subject, Case], Observation]]] = {
@@ -80,9 +86,9 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 
 # What is run on a subject of either kind, in this order.
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
-    "rule": (exact_laws,),
+    "rule": (exact_laws, monotone_checks),
     "decoder": (decoder_checks,),
-    "verifier": (probed_laws, driven, counts),
+    "verifier": (probed_laws, driven, counts, large_vocabulary),
     "bandit": (bandit_contract, regret),
 }
 

@@ -86,6 +86,13 @@ def as_array(law: dict[Prefix, object], cells: list[Prefix]) -> Floats:
     return np.array([float(law.get(cell, 0)) for cell in cells])  # type: ignore[arg-type]
 
 
+def reference_law(case: Case) -> tuple[Floats, NDArray[np.bool_]]:
+    """The probabilities of the possible texts, in the order of their codes, and which texts are possible."""
+    whole = as_array(dict(case.target_law), texts(case))
+    possible = whole > 0
+    return whole[possible], possible
+
+
 @dataclass(frozen=True)
 class Reference:
     """What the counts of a case are compared with: the possible texts, their law, and the e-process on it."""
@@ -98,11 +105,8 @@ class Reference:
     @classmethod
     def of(cls, case: Case) -> "Reference":
         """The reference of a case, with the laws of the named faults as alternatives."""
-        everything = texts(case)
-        whole = as_array(dict(case.target_law), everything)
-        possible = whole > 0
-        cells = [cell for cell, kept in zip(everything, possible, strict=True) if kept]
-        law = whole[possible]
+        law, possible = reference_law(case)
+        cells = [cell for cell, kept in zip(texts(case), possible, strict=True) if kept]
         faults = {name: as_array(dict(wrong), cells) for name, wrong in fault_laws(case).items()}
         return cls(cells, possible, law, EProcess(law, faults))
 
@@ -129,7 +133,7 @@ def decided(
     """Decide counts, just drawn or kept from an earlier run; only what the subject declares is used of it."""
     known = reference or Reference.of(case)
     seen, impossible = counts.text[known.possible], int(counts.text[~known.possible].sum())
-    preferred = _draft_preferred(case, known.cells)
+    preferred = draft_preference(case, known.cells)
     rng = np.random.default_rng(plan.seed)
     final = counts.draws >= plan.draws
     text = _decide(known.process, known.law, seen, impossible, plan.text_alpha, preferred > 1, final=final)
@@ -142,7 +146,7 @@ def decided(
     )  # fmt: skip
 
 
-def _draft_preferred(case: Case, cells: list[Prefix]) -> Floats:
+def draft_preference(case: Case, cells: list[Prefix]) -> Floats:
     """Ratio of draft to target probability of the first ``length`` tokens of every possible text."""
     ratio = {}
     for path in {cell[: case.length] for cell in cells}:
