@@ -31,6 +31,10 @@ class Drafters(Protocol):
         """Draft and verify one block with the arm."""
         ...
 
+    def __hash__(self) -> int:
+        """Drafters are part of a cache's key: equal ones draw alike."""
+        ...
+
 
 def block_law(drafters: Drafters, arm: int) -> dict[Block, Fraction]:
     """The exact law of one block. Raises ``ValueError`` where it is continuous (Beta agreement)."""

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from specproof.reference.bandits.alone import rounds_alone
+from specproof.reference.bandits.alone import alone
 from specproof.reference.bandits.instance import Instance
 from specproof.regret.simulate import QUANTILES, Runs, standard_error
 from specproof.regret_tables import Result
@@ -35,10 +35,9 @@ def render(found: Sequence[Runs]) -> RenderableType:
 def about(instance: Instance, tokens: int, runs: int) -> Text:
     """What was played on."""
     emitted = ", ".join(f"{float(each):.3f}" for each in instance.tokens_a_round())
-    alone = rounds_alone(instance.drafters, tokens)[instance.best]
     lines = [
         f"{instance.arms} drafters of length {_once(instance.drafters.lengths)}, tokens a round {emitted}",
-        f"{runs} runs of {tokens:,} tokens; the best drafter alone needs {alone:,.1f} rounds",
+        f"{runs} runs of {tokens:,} tokens; the best drafter alone needs {alone(instance.drafters, instance.best, tokens):,.1f} rounds",
     ]
     if instance.costs or instance.switch_cost:
         lines.append(f"cost of a round {_once(instance.round_costs)}, of a switch {instance.switch_cost:g}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from specproof.fast.bandits import batched
 from specproof.fast.bandits.play import Log, from_seed, play
 from specproof.reference.bandits import policy, policy_names, policy_options
-from specproof.reference.bandits.alone import rounds_alone
+from specproof.reference.bandits.alone import alone
 from specproof.reference.bandits.fluid import fluid
 from specproof.reference.bandits.instance import Instance
 from specproof.reference.bandits.means import reward_means
@@ -146,10 +146,10 @@ class Runs:
         of the regret, up to its overshoot).
         """
         best, costs = self.instance.best, self.instance.round_costs
-        alone = rounds_alone(self.instance.drafters, self.checkpoints[-1])[best] * float(costs[best])
+        by_itself = alone(self.instance.drafters, best, self.checkpoints[-1]) * float(costs[best])
         priced = self.instance.costs or self.instance.switch_cost
-        spent = alone + self.lost[-1] if priced else self.rounds[-1]
-        return alone / spent.mean() * (2 - spent / spent.mean())  # type: ignore[no-any-return]
+        spent = by_itself + self.lost[-1] if priced else self.rounds[-1]
+        return by_itself / spent.mean() * (2 - spent / spent.mean())  # type: ignore[no-any-return]
 
     def curve(self) -> list[float] | None:
         """The noiseless curve; None where there is none: another policy, costs, changes of roles, no bonus."""
