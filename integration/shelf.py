@@ -47,7 +47,7 @@ def home() -> Path:
 
 def place(package: Package, version: str) -> Path:
     """Where a version of a package lies, or will lie."""
-    return home() / "packages" / f"{package.name}-{version}"
+    return home() / "packages" / f"{package.label}-{version}"
 
 
 def on_shelf(package: Package, version: str) -> bool:
@@ -70,7 +70,7 @@ def locate(package: Package, version: str | None = None) -> Located:
             return Located(package, pinned, place(package, pinned))
     if version is not None and version not in package.versions:
         raise Unavailable(f"{package.name} {version} is not installed here; pinned are {', '.join(package.versions)}")
-    wanted = package.name if version is None else f"{package.name}=={version}"
+    wanted = package.label if version is None else f"{package.label}=={version}"
     raise Unavailable(f"not installed; get it with: specproof install {wanted}")
 
 

@@ -188,7 +188,7 @@ def probe(subject: Subject, case: DecoderCase) -> Runs:
                 count += len(tapes)
                 return [_scripted(decoder, case, models, tape, kept) for tape in tapes]
 
-            cells = explore(ask, 1, Settings(spot_checks=SPOT_CHECKS))
+            cells = explore(ask, 1, Settings(spot_checks=SPOT_CHECKS, idle_choices=True))
     return Runs(case, "probed", [(mass, ran) for _, mass, ran in cells], count, SPOT_CHECKS)
 
 

@@ -41,8 +41,13 @@ def write_data(destination: str, text: str) -> None:
         print(text)
         return
     path = Path(destination)
+    write_file(path, text)
+    Console(stderr=True, highlight=False).print(f"written: {path}")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(text + "\n")
     partial.replace(path)
-    Console(stderr=True, highlight=False).print(f"written: {path}")

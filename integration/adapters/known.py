@@ -1,14 +1,23 @@
 """What every adapter does before and after it calls somebody's function: know its signature, lay out its answer."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from specproof.integration.process import serve
+from specproof.integration.process.channel import Limits
+from specproof.integration.process.verifier import ProcessVerifier
 from specproof.integration.shelf import Located
 from specproof.integration.unavailable import Unavailable
+from specproof.properties.verdict import Undecided
+
+SERVE = Path(serve.__file__)
+GUESTS = SERVE.parent.parent / "guests"
 
 
 def known(owner: Any, name: str, takes: str, located: Located) -> Callable[..., Any]:
@@ -32,6 +41,25 @@ def known(owner: Any, name: str, takes: str, located: Located) -> Callable[..., 
         problem = f"no arguments {missing}" if missing else f"unknown arguments {unknown}"
         raise Unavailable(f"{here} has {problem}; this adapter does not know it")
     return function  # type: ignore[no-any-return]
+
+
+def guest(located: Located, where: str) -> ProcessVerifier:
+    """Serve ``file.py:Class`` of the guests in the package's own environment. Raises ``Unavailable`` when it does not start."""
+    return _served([str(located.python), str(SERVE), str(GUESTS / where)], {"OMP_NUM_THREADS": "1"}, located)
+
+
+def interpreted(where: str, located: Located) -> ProcessVerifier:
+    """Serve an object of this package where Triton's kernels are run by its interpreter, which is chosen at import."""
+    return _served(
+        [sys.executable, "-m", "specproof.integration.process.serve", where], {"TRITON_INTERPRET": "1"}, located
+    )
+
+
+def _served(command: list[str], environment: dict[str, str], located: Located) -> ProcessVerifier:
+    try:
+        return ProcessVerifier(command, Limits(seconds=300), environment)
+    except Undecided as reason:
+        raise Unavailable(f"{located.package.label} {located.version}: {reason}") from reason
 
 
 def laid_out(tokens: Tensor, accepted: Tensor, final: Tensor) -> tuple[Tensor, Tensor]:

@@ -72,6 +72,7 @@ class Settings:
     arity: int = 1
     seed: int = 0
     gumbel: bool = False  # look for races among uniforms that are drawn together
+    idle_choices: bool = False  # look for choices that decide nothing, as of whole loops that draw tokens they do not use
 
 
 def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, Any]]:
@@ -143,10 +144,22 @@ def cut(node: Node, settings: Settings) -> Asking:
     else:
         if isinstance(atom, Choice):
             edges = [*np.cumsum(atom.weights).tolist()[:-1], 1.0]
+            if settings.idle_choices and (yield from _decides_nothing(node, position, edges)):
+                edges = [1.0]
         else:
             assert isinstance(atom, Uniform)
             edges = yield from _changes(node, position, atom, settings)
         node.divide(position, *_interval_cells(position, edges, atom))
+
+
+def _decides_nothing(node: Node, position: int, edges: list[float]) -> Asking:
+    """Whether all values of a choice lead to the same under every filling; spot checks find where that is not so."""
+    inside = [low + (high - low) / 2 for low, high in pairwise([0.0, *edges]) if high > low]
+    fixed = [fix(node.fixed, {position: quantile}) for quantile in inside]
+    runs = yield [Tape(node.root, answers, fill) for answers in fixed for fill in node.fills]
+    seen = [run.behaviour for run in runs]
+    count = len(node.fills)
+    return all(seen[i : i + count] == seen[:count] for i in range(0, len(seen), count))
 
 
 def _races(atom: Atom, node: Node, position: int) -> TypeGuard[Exponential | Uniform]:

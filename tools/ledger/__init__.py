@@ -1,0 +1,1 @@
+"""The ledger: every third-party subject that is installed, certified one after the other, in one table."""
