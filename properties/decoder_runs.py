@@ -74,7 +74,7 @@ class Runs:
                 found[ran.written] = found.get(ran.written, 0.0) + mass
         return found
 
-    def evidence(self, **numbers: float) -> Evidence:
+    def evidence(self, **numbers: Any) -> Evidence:
         """What a verdict on these runs rests on."""
         if self.kind == "probed":
             return Evidence(self.kind, calls=self.calls, spot_checks=self.spot_checks, **numbers)

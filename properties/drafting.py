@@ -76,7 +76,7 @@ def judge_drafts(subject: Subject, runs: Runs, alpha: float) -> Finding:
     except LookupError:
         reason = "the decoder reports no rounds and declares no draft_law"
         return Finding(Verdict.NOT_APPLICABLE, reason, evidence)
-    broken = next((reason for draft in seen if (reason := _no_law(draft))), None)
+    broken = next((wrong for draft in seen if (wrong := _no_law(draft))), None)
     if broken is not None:
         return Finding(Verdict.FAILED, broken, evidence)
     if runs.kind == "sampled":

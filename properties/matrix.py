@@ -17,7 +17,8 @@ from specproof.properties.decoder_cases import DecoderCase
 from specproof.properties.decoder_runs import probe, row_of
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.probing import observe_probed
-from specproof.properties.mutants import MUTANTS, Mutant
+from specproof.properties.mutants import MUTANTS
+from specproof.properties.mutants.mutant import Mutant
 from specproof.properties.plan import Check, Plan
 from specproof.properties.subject import Subject, subject_of_rule
 from specproof.properties.suite import checks
@@ -133,13 +134,14 @@ def measured(given: Mutant, subject: Subject) -> Fraction | float | None:
         return None
     try:
         if isinstance(case, DecoderCase):
-            return total_variation(probe(subject, case).text, case.target_law(row_of(subject)))
+            return float(total_variation(probe(subject, case).text, case.target_law(row_of(subject))))
         if not isinstance(case, Case):
             return None
         seen = observe_exactly(subject, case) if subject.kind == "rule" else observe_probed(subject, case)
     except Undecided:
         return None
-    return total_variation(seen.text, case.target_law)
+    found: Fraction | float = total_variation(seen.text, case.target_law)
+    return found
 
 
 def distance(given: Mutant, subject: Subject) -> str | None:

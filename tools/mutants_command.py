@@ -89,7 +89,7 @@ def _table(entries: list[Entry]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in COLUMNS:
         right = column in ("TV", "planned", "spent")
-        table.add_column(column, overflow="fold", justify="right" if right else "left")
+        table.add_column(column, overflow="fold", justify="right" if right else "left", no_wrap=column == "mutant")
     for entry in entries:
         mark = "green" if entry.as_expected else "bold red"
         by = entry.verdict if entry.control else f"{entry.property}" if entry.verdict == "convicted" else entry.verdict

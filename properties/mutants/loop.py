@@ -108,7 +108,8 @@ class Loop:
                 text = (*text, *drafts)
                 break
             scored = self._scored(target, At(text, drafts, 0, start, rejected), sampling, count)
-            step = self.verify(chance, _along(drafts, scored), _along(drafts, declared), (drafts[:count],))
+            along: list[Any] = [_along(drafts, scored), _along(drafts, declared)]  # rows of floats, not of fractions
+            step = self.verify(chance, along[0], along[1], (drafts[:count],))
             rounds.append(Round(text, drafts, declared, scored, len(step.accepted), count))
             rejected = (*rejected, *drafts[len(step.accepted) :])
             text = (*text, *step.tokens)

@@ -15,7 +15,7 @@ from specproof.properties.program import ProgramVerifier
 from specproof.reference.chance import Chance
 from specproof.reference.model import Model, Prefix
 from specproof.reference.rows import residual, scaled
-from specproof.reference.step import Step
+from specproof.reference.step import Step, Verify
 from specproof.reference.verifiers import rule
 
 
@@ -95,7 +95,7 @@ class Declared(ProgramVerifier):
 
     capabilities = frozenset({"drafts", "lossy_by_design"})
 
-    def __init__(self, program: Chain, largest_deviation: float | None = None, declares: str | None = None) -> None:
+    def __init__(self, program: Verify, largest_deviation: float | None = None, declares: str | None = None) -> None:
         super().__init__(program, declares=declares)
         self.largest_deviation = largest_deviation
 

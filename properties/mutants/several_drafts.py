@@ -51,8 +51,8 @@ def recursive(*, update: bool = True, sort: bool = False) -> Choose:
                     left = residual(owed, row)
                     owed = [share / sum(left) for share in left] if any(left) else owed
             else:
-                left = owed if update else residual(owed, row)
-                return Step(prefix, chance.choose(left if any(left) else owed), target)
+                last: Row = owed if update else residual(owed, row)
+                return Step(prefix, chance.choose(last if any(last) else owed), target)
         return Step(prefix, chance.choose(target.probabilities(prefix)), target)
 
     return verify
