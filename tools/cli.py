@@ -31,6 +31,8 @@ from specproof.ledger.command import ledger
 from specproof.mutants_command import mutants
 from specproof.output import STDOUT, check_destination, report_console, write_data
 from specproof.page import page
+from specproof.plan_command import plan
+from specproof.power_command import power
 from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
@@ -38,6 +40,7 @@ from specproof.reference.names import nearest
 from specproof.regret.command import regret
 from specproof.replay import replay
 from specproof.report import print_report
+from specproof.selftest_command import selftest
 from specproof.study.command import study
 from specproof.subjects import UnknownSubject, __version__, catalogue, parse_options, resolve
 from specproof.usage import UsageError, refuse
@@ -60,6 +63,9 @@ app.command()(law)
 app.command()(leaderboard)
 app.command()(regret)
 app.command()(replay)
+app.command()(selftest)
+app.command()(plan)
+bench.command()(power)
 app.command()(mutants)
 app.command()(judge)
 app.command()(write)
