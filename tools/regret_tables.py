@@ -9,7 +9,6 @@ probability .98.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from rich.table import Table as RichTable
@@ -18,6 +17,7 @@ from torch import Tensor
 from specproof.fast.bandits import batched
 from specproof.fast.bandits.play import Log, from_seed, play
 from specproof.reference.bandits import policy
+from specproof.reference.bandits.alone import rounds_alone
 from specproof.reference.bandits.fluid import fluid
 from specproof.reference.names import nearest
 from specproof.regret_published import TABLES, Row
@@ -187,12 +187,16 @@ def _wrong(log: Log, given: Row, at: int) -> Tensor:
 def _efficiency(log: Log, given: Row, at: int) -> Tensor:
     """Rounds of the best drafter over mean rounds, written as a mean over runs (first order in the noise)."""
     rounds = log.rounds[at].double()
-    return best_rounds(given, log.checkpoints[at])[given.instance.best] / rounds.mean() * (2 - rounds / rounds.mean())
+    return (
+        rounds_alone(given.instance.drafters, log.checkpoints[at])[given.instance.best]
+        / rounds.mean()
+        * (2 - rounds / rounds.mean())
+    )
 
 
 def _router(log: Log, given: Row, at: int) -> Tensor:
     """The error of a router that needs as many rounds: a wrong answer is any of the other drafters."""
-    alone = best_rounds(given, log.checkpoints[at])
+    alone = rounds_alone(given.instance.drafters, log.checkpoints[at])
     best = alone.pop(given.instance.best)
     return (log.rounds[at].double() - best) / (sum(alone) / len(alone) - best)
 
@@ -218,19 +222,6 @@ QUANTITIES: dict[str, Callable[[Log, Row, int], Tensor]] = {
     "queries": _queries,
     "fluid": _fluid,
 }
-
-
-def best_rounds(given: Row, tokens: int) -> list[float]:
-    """Expected rounds of every drafter alone until so many tokens are emitted, by the renewal equation."""
-    drafters: Any = given.instance.drafters
-    found = []
-    for share, length in zip(drafters.acceptance, drafters.lengths, strict=True):
-        law = [share**k * (1 - share) for k in range(length)] + [share**length]
-        rounds = [0.0]
-        for left in range(1, tokens + 1):
-            rounds.append(1 + sum(mass * rounds[max(0, left - k - 1)] for k, mass in enumerate(law)))
-        found.append(rounds[tokens])
-    return found
 
 
 def _rounding(text: str) -> float:

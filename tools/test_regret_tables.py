@@ -8,10 +8,11 @@ import torch
 
 from specproof.bench.bandits import bandits
 from specproof.reference.bandits import policy, reward
+from specproof.reference.bandits.alone import rounds_alone
 from specproof.reference.bandits.exact import expected
 from specproof.reference.bandits.instance import Instance
 from specproof.regret_published import BD, TABLES, A, Row, drafters
-from specproof.regret_tables import Cell, best_rounds, tables
+from specproof.regret_tables import Cell, tables
 
 
 def test_every_published_row_can_be_played() -> None:
@@ -46,7 +47,7 @@ def test_rounds_of_one_drafter_are_the_exact_ones() -> None:
     """The renewal equation on floats gives the rounds that enumeration gives."""
     instance: Instance = drafters((0.8, 0.5), length=2)
     row = Row("", "static", BD, {}, instance=instance)
-    for arm, rounds in enumerate(best_rounds(row, 12)):
+    for arm, rounds in enumerate(rounds_alone(row.instance.drafters, 12)):
         enumerable = Instance(type(instance.drafters)((0.8, 0.5), 2))  # type: ignore[call-arg]  # dispersion does not matter
         fixed = policy("static", 2, arm=arm)
         exact = expected(fixed, enumerable, 12, enumerable.told(reward("block_efficiency"))).rounds
