@@ -82,7 +82,9 @@ class TransformersSession:
 def load(path: str | Path, device: str = "cpu") -> TransformersModel:
     """Load a causal language model from a folder. Raises ``FileNotFoundError`` where there is none."""
     from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # it would write into the output of whoever loads a model
     if not (Path(path) / "config.json").exists():
         raise FileNotFoundError(f"{path} holds no model: there is no config.json in it")
     return TransformersModel(AutoModelForCausalLM.from_pretrained(path).to(device), Path(path).name)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from specproof.fast.drafters import Drafter, ModelDrafter
-from specproof.fast.generate import Generated, Seconds, Settings, acceptance, generate, plain
+from specproof.fast.generate import Generated, Seconds, Settings, acceptance, check, generate, plain
 from specproof.fast.language_model import LanguageModel
 from specproof.fast.sampling import Sampling
 from specproof.fast.verifiers.by_name import verifier_of
@@ -90,7 +90,8 @@ def command(
         chosen = verifier_of(verifier, drafts)
         models = models_of(family, target, draft, device)
         ids = models.encode(prompt)
-        # One round of each to warm up; it also refuses what does not fit before anything is shown.
+        check(models.target, models.drafter, [ids], settings)
+        # One round to warm up; it also refuses drafts that the drafter or the verifier cannot take before anything is shown.
         generate(models.target, models.drafter, chosen, [ids], Settings(1, drafts, length, sampling), seeds=[seed])
     except (ValueError, FileNotFoundError) as error:
         refuse(error)

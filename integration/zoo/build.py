@@ -37,6 +37,9 @@ def build(recipe: Recipe, cache: Path, listen: Listen) -> Path:
     if (folder / CARD).exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # ours says what is going on
     torch.use_deterministic_algorithms(True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
