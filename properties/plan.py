@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from specproof.properties.cases import Case
 from specproof.properties.check import CheckResult, Evidence, Finding, Judge
+from specproof.properties.evidence.history import History
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 
@@ -26,6 +27,8 @@ ALPHA_SHARES = {"counts": 0.5, "large vocabulary": 0.2, "independence": 0.3}
 class Plan:
     """What one certification runs. ``seconds`` limits the sampled evidence, which then ends UNDECIDED.
 
+    ``history`` holds the counts of earlier nights, and takes those of this one.
+
     ``deadline`` is the moment (``time.monotonic``) at which those seconds are over.
     """
 
@@ -33,6 +36,7 @@ class Plan:
     seed: int = 0
     seconds: float | None = None
     alpha: float = FAMILY_ALPHA
+    history: History | None = field(default=None, repr=False, compare=False)
     deadline: float = field(init=False, repr=False, default=float("inf"))
 
     def __post_init__(self) -> None:

@@ -4,13 +4,15 @@ The share of the case is split over an e-process on the text (1/2, looked at aft
 total variation (1/4) and an exact binomial on the texts that the draft model prefers (1/4); the last two look once, at
 the planned number of draws. A pass states how far from the target the law can still be.
 
+With a ``history`` the e-process goes on from the counts of earlier nights; the looks at the planned number stay tonight's.
+
 LIMITS. Counting resolves what the planned draws resolve (stated as ``detectable``), sees one request at a time, and says
 nothing about draws that real use would correlate.
 """
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from specproof.properties.cases import Case
 from specproof.properties.evidence import bounds
 from specproof.properties.evidence.classical import Classical, classical_tests
 from specproof.properties.evidence.e_process import EProcess
+from specproof.properties.evidence.history import History
 from specproof.properties.evidence.portfolio import fault_laws
 from specproof.properties.evidence.power import detectable_total_variation
 from specproof.properties.evidence.sampling import Counts, sample_texts
@@ -111,19 +114,38 @@ class Reference:
         return cls(cells, possible, law, EProcess(law, faults))
 
 
-def observe_sampled(subject: Subject, case: Case, plan: SamplePlan, deadline: float = math.inf) -> Sample:
-    """Draw until the plan is complete, the e-process refutes, the contract breaks, or ``deadline`` (monotonic) passes."""
+def observe_sampled(
+    subject: Subject, case: Case, plan: SamplePlan, deadline: float = math.inf, history: History | None = None
+) -> Sample:
+    """Draw until the plan is complete, the e-process refutes, the contract breaks, or ``deadline`` (monotonic) passes.
+
+    ``history`` gives a seed that was not used before where the plan's was, and is told what was counted.
+    """
+    before = None
+    if history is not None:
+        plan = replace(plan, seed=history.fresh_seed(subject, case, plan.seed))
+        before = history.of(subject, case).carried
     reference = Reference.of(case)
     threshold = math.log(1 / (plan.text_alpha * E_SHARE))
     counts = Counts(np.zeros(len(reference.possible), dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
     path = []
     for counts in sample_texts(subject, case, plan.draws, plan.seed):
-        log_e = float(reference.process.log_e(counts.text[reference.possible]))
+        counts.before = before
+        log_e = float(reference.process.log_e(_with_before(counts)[0][reference.possible]))
         path.append((counts.draws, round(log_e, 3)))
         refuted = counts.text[~reference.possible].any() or log_e >= threshold
         if refuted or time.monotonic() > deadline:
             break
+    if history is not None and counts.violation is None:
+        history.add(subject, case, plan.seed, counts.text, counts.accepted)
     return decided(subject, case, plan, counts, path, reference)
+
+
+def _with_before(counts: Counts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Texts and accepted lengths of all nights together."""
+    if counts.before is None:
+        return counts.text, counts.accepted
+    return counts.text + counts.before.text, counts.accepted + counts.before.accepted
 
 
 def decided(
@@ -136,7 +158,11 @@ def decided(
     preferred = draft_preference(case, known.cells)
     rng = np.random.default_rng(plan.seed)
     final = counts.draws >= plan.draws
-    text = _decide(known.process, known.law, seen, impossible, plan.text_alpha, preferred > 1, final=final)
+    so_far = _with_before(counts)[0]
+    text = _decide(
+        known.process, known.law, seen, impossible, plan.text_alpha, preferred > 1,
+        final=final, so_far=so_far[known.possible],
+    )  # fmt: skip
     return Sample(
         case, plan, counts, impossible, text,
         _decide_accepted(subject, case, counts, plan),
@@ -156,19 +182,20 @@ def draft_preference(case: Case, cells: list[Prefix]) -> Floats:
 
 def _decide(
     process: EProcess, law: Floats, counts: NDArray[np.int64], impossible: int, alpha: float,
-    directed: NDArray[np.bool_] | None, *, final: bool,
+    directed: NDArray[np.bool_] | None, *, final: bool, so_far: NDArray[np.int64],
 ) -> Decided:  # fmt: skip
+    """``so_far`` counts earlier nights in; everything but the e-process looks at ``counts`` alone."""
     draws = int(counts.sum()) + impossible
     if draws == 0:
         return Decided([], 0.0, math.nan, 1.0, 1 - alpha, 1.0)
     refutations = []
-    log_e = float(process.log_e(counts))
+    log_e = float(process.log_e(so_far))
     limit = math.log(1 / (alpha * E_SHARE))
     distance = bounds.empirical_total_variation(counts, law, impossible)
     if impossible:
         refutations.append(f"{impossible} of {draws} texts are impossible under the target")
     if log_e >= limit:
-        refutations.append(f"e-process: log E = {log_e:.1f} >= {limit:.1f} after {draws:,} draws")
+        refutations.append(f"e-process: log E = {log_e:.1f} >= {limit:.1f} after {int(so_far.sum()):,} draws")
     if final and bounds.total_variation_exceeded(counts, law, alpha * MCDIARMID_SHARE, impossible):
         refutations.append(f"total variation of {draws:,} draws is {distance:.4f}, more than chance allows")
     if final and directed is not None and 0 < directed.sum() < len(law):
@@ -195,5 +222,6 @@ def _decide_accepted(subject: Subject, case: Case, counts: Counts, plan: SampleP
     process = EProcess(law[possible] / law[possible].sum())
     final = counts.draws >= plan.draws
     return _decide(
-        process, law[possible], counts.accepted[possible], impossible, plan.accepted_alpha, None, final=final
-    )
+        process, law[possible], counts.accepted[possible], impossible, plan.accepted_alpha, None,
+        final=final, so_far=_with_before(counts)[1][possible],
+    )  # fmt: skip

@@ -13,32 +13,45 @@ from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import MalformedOutcome, batch_of, call, violations
+from specproof.properties.evidence.seeding import seeded
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 
 CHUNK = 8192
 
 
+@dataclass(frozen=True)
+class Carried:
+    """What earlier nights have counted, and how many nights."""
+
+    text: NDArray[np.int64]
+    accepted: NDArray[np.int64]
+    nights: int
+
+
 @dataclass
 class Counts:
-    """What was counted: texts by code (base V, first token first), first-step acceptances, and contract violations."""
+    """What was counted: texts by code (base V, first token first), first-step acceptances, and contract violations.
+
+    ``before`` stands beside it and is counted in by what may be looked at any time.
+    """
 
     text: NDArray[np.int64]
     accepted: NDArray[np.int64]
     violation: str | None = None
     draws: int = 0
+    before: Carried | None = None
 
 
 def sample_texts(subject: Subject, case: Case, draws: int, seed: int) -> Iterator[Counts]:
     """Draw ``draws`` texts and yield the running counts after every chunk; stops at a contract violation.
 
-    Raises ``Undecided`` where the subject raises. The global generator is seeded and put back.
+    Raises ``Undecided`` where the subject raises. Global generators are seeded and put back.
     """
     total = Counts(np.zeros(case.vocabulary**case.horizon, dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
     own = torch.Generator().manual_seed(seed)
     theirs = torch.Generator().manual_seed(seed + 1)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed + 2)
+    with seeded(seed + 2):
         while total.draws < draws and total.violation is None:
             rows = min(CHUNK, max(256, total.draws), draws - total.draws)  # small first: slow subjects report soon
             try:
