@@ -80,7 +80,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
         for index, case in enumerate(sampled):
             sample_plan = plan_of(plan, case, index, len(sampled))
             yield from _count_checks(
-                subject, case, Gathering(observe_sampled, subject, case, sample_plan, plan.deadline)
+                subject, case, Gathering(observe_sampled, subject, case, sample_plan, plan.deadline, plan.history)
             )
 
 
