@@ -95,7 +95,7 @@ def _right(target: tuple[float, ...], draft: tuple[float, ...]) -> Position:
 
 def most_likely(row: Floats) -> Floats:
     """The law of drafting the most likely token."""
-    return np.eye(len(row))[row.argmax()]
+    return np.asarray(np.eye(len(row))[row.argmax()])
 
 
 def tempered(row: Floats, temperature: float) -> Floats:
@@ -216,7 +216,7 @@ def divergence_alarms(verifier: Verifier, rows: Rows, runs: int, rng: np.random.
         with np.errstate(divide="ignore"):
             found.append((rows.target[live] * np.log(rows.target[live] / shares[:, live])).sum(-1))
     with np.errstate(invalid="ignore"):
-        return ~(np.abs(found[0] - found[1]) < TENSORRT_LIMIT)
+        return np.asarray(~(np.abs(found[0] - found[1]) < TENSORRT_LIMIT))
 
 
 def cosine_alarms(verifier: Verifier, rows: Rows, runs: int, rng: np.random.Generator) -> NDArray[np.bool_]:

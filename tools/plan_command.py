@@ -67,7 +67,7 @@ def detectable(draws: int, cells: int, alpha: float, power: float) -> list[dict[
         "Kolmogorov-Smirnov": planning.kolmogorov_total_variation(draws, alpha, power),
         CHI_SQUARE: np.sqrt(planning.noncentrality(cells, alpha, power) / (planning.DENSE * draws)),
     }
-    what = {requirement.kind: requirement.what for requirement in planning.draws_needed(0.5, cells)}
+    what: dict[str, str] = {requirement.kind: requirement.what for requirement in planning.draws_needed(0.5, cells)}
     return [
         {"kind": kind, "total_variation": min(float(tv), 1.0), "what": what.get(kind, "reported only"),
          "decides": kind != CHI_SQUARE}
