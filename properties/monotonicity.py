@@ -23,9 +23,9 @@ CLAIM = "monotone"
 MOST = {1: 3, 2: 2}  # drafts that are tried, by length: draft sets grow as V^(L K)
 SPOT_CHECKS = 300
 CASES = (
+    by_hand("certain draft", {"": "1/2 1/2"}, {"": "1 0"}, 1, "equal drafts: a discount that is rounded up loses"),
     by_hand("biased coin", {"": "1/2 1/2"}, {"": "3/4 1/4"}, 1, "smallest instance"),
     by_hand("even draft", {"": "1/4 3/4"}, {"": "1/2 1/2"}, 1, "balanced races and best ratios lose at three drafts"),
-    by_hand("certain draft", {"": "1/2 1/2"}, {"": "1 0"}, 1, "equal drafts: a discount that is rounded up loses"),
     generated("context V2 L2", 2, 2, "rows by context at every position", seed=42),
 )
 

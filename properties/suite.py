@@ -88,7 +88,17 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
 FAMILIES: dict[str, tuple[Callable[[Subject, Plan], Iterator[Check]], ...]] = {
     "rule": (exact_laws, monotone_checks),
     "decoder": (decoder_checks,),
-    "verifier": (probed_laws, driven, counts, large_vocabulary),
+    "verifier": (
+        probed_laws,
+        driven,
+        batch_checks,
+        randomness_checks,
+        degenerate_checks,
+        precision_checks,
+        monotone_checks,
+        counts,
+        large_vocabulary,
+    ),
     "bandit": (bandit_contract, regret),
 }
 

@@ -5,15 +5,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import torch
 
 from specproof.fast.batch import Drafts
 from specproof.properties.cases import Case
-from specproof.properties.evidence.attributed import ByRow, InOrder, Way, answers, scripted
-from specproof.properties.evidence.calls import Emitted, Request, Returned, Violation
+from specproof.properties.evidence.attributed import ATOMS, ByRow, InOrder, Way, answers, scripted
+from specproof.properties.evidence.calls import Emitted, Request, Returned, Violation, requests_batch
 from specproof.properties.evidence.pool import pool
+from specproof.properties.evidence.probed import LAST
 from specproof.properties.evidence.prober import Prober
+from specproof.properties.evidence.script import Exponential, Uniform
 from specproof.properties.evidence.seeding import seeded
+from specproof.properties.evidence.sources import answered
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 from specproof.reference.exact import check_instance
@@ -130,9 +134,16 @@ def _named(outcome: Returned) -> str:
 
 
 def observe_tail(subject: Subject) -> tuple[float, int]:
-    """Probability that a tail token is emitted after a draft that is all but certain, and calls made for it."""
+    """Probability that a tail token is emitted after a draft that is all but certain, and calls made for it.
+
+    A race is not probed but forced: a tail token can win if it does with the best number that it can draw, and those of
+    all others in their middle. Raises ``Undecided`` where the law cannot be read.
+    """
     case = replace(TAILED, drafts=subject.drafting.drafts)
     request = Request((), ((0,),) * case.drafts)
+    forced = _forced(subject, requests_batch(case, [request]), case.vocabulary)
+    if forced is not None:
+        return forced
     reached = 0.0
     with Prober(subject, case, SPOT_CHECKS).ready(request) as prober:
         for _, mass, observed in prober.laws([request]):
@@ -141,6 +152,32 @@ def observe_tail(subject: Subject) -> tuple[float, int]:
                 raise Undecided(f"the contract is broken: {emitted.reason}")
             reached += mass if any(token > 0 for token in emitted.tokens) else 0.0
         return reached, prober.calls
+
+
+def _forced(subject: Subject, drafts: Drafts, vocabulary: int) -> tuple[float, int] | None:
+    """The mass of the tail tokens that can win a race between all tokens; None for a subject that holds none."""
+    with seeded(0):
+        answers(subject, drafts, torch.Generator().manual_seed(0))  # it can make what it keeps
+        with answered(subject.verifier) as kept:
+            way = ByRow(subject, kept)
+            middle = np.full(ATOMS, 0.5)
+            (first,) = way.answer(drafts, [middle])
+            runners = [
+                (place, atom.offset)
+                for place, atom in enumerate(first.atoms)
+                if isinstance(atom, Uniform | Exponential) and atom.size == vocabulary
+            ]
+            if not runners:
+                return None
+            able = 0
+            for token in range(1, vocabulary):
+                places = [place for place, offset in runners if offset == token]
+                tapes = [middle.copy(), middle.copy()]
+                for tape, best in zip(tapes, (0.0, LAST), strict=True):
+                    tape[places] = best
+                found = [way.answer(drafts, [tape])[0].returned for tape in tapes]
+                able += any(isinstance(seen, Emitted) and token in seen.tokens for seen in found)
+            return able * float(TAIL_MASS) / TAIL, 1 + 2 * (vocabulary - 1)
 
 
 LONG = 32
