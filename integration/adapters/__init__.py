@@ -32,6 +32,12 @@ ADAPTERS = {
     "transformers": Adapter(
         "transformers", "transformers.kernel", "speculative sampling of Hugging Face transformers' assisted generation"
     ),
+    "transformers:generate": Adapter(
+        "transformers", "transformers_decoding.generate", "assisted generation of transformers, as a whole loop"
+    ),
+    "transformers:candidates": Adapter(
+        "transformers", "transformers_decoding.candidates", "what its single-position candidate generator hands to the kernel"
+    ),
     "flashspec": Adapter("flashspec", "flashspec.step", "rejection step of flashspec's engine"),
     "flashspec:sample": Adapter("flashspec", "flashspec.sample", "flashspec's rejection sampling, the bonus drawn apart"),
     "flashspec:onehot": Adapter("flashspec", "flashspec.onehot", "flashspec's step for deterministic drafters"),

@@ -27,7 +27,11 @@ def step(located: Located) -> FunctionVerifier:
 
 
 def sample(located: Located) -> FunctionVerifier:
-    """The function with the same rule that returns at most L tokens; the bonus is drawn here, as its callers do."""
+    """The function with the same rule that returns at most L tokens; the bonus is drawn here, as its callers do.
+
+    It draws corrections only when some request of the batch was rejected, so how many numbers one request uses depends on
+    its neighbours: it is handed one request at a time.
+    """
     function = known(
         import_from(located.root, MODULE), "rejection_sample",
         "input_ids draft_logprobs target_logprobs draft_token_ids gamma generator", located,
@@ -35,14 +39,15 @@ def sample(located: Located) -> FunctionVerifier:
 
     def verify(tokens: Tensor, draft: Tensor, target: Tensor, generator: Any) -> tuple[Tensor, Tensor]:
         length = tokens.shape[1]
+        bonus = drawn(target[:, -1], generator)
         emitted, accepted, _ = function(
             tokens, draft.log(), target[:, :-1].log(), tokens, length, generator=generator
         )  # [B, L] padded with -1
         last = accepted.long().clamp(max=length - 1)[:, None]
-        final = emitted.gather(1, last)[:, 0].where(accepted < length, drawn(target[:, -1], generator))
+        final = emitted.gather(1, last)[:, 0].where(accepted < length, bonus)
         return laid_out(tokens, accepted, final)
 
-    return from_function(verify, rule="standard")
+    return from_function(verify, rule="standard", batch=False)
 
 
 def onehot(located: Located) -> FunctionVerifier:
