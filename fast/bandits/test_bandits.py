@@ -17,7 +17,9 @@ from specproof.reference.bandits import policy, policy_names
 from specproof.reference.bandits.block import Block
 from specproof.reference.bandits.drafters import AfterRejection, Independent
 from specproof.reference.bandits.instance import Instance
+from specproof.reference.bandits.kl_ucb import EDGE, bound
 from specproof.reference.bandits.policy import Policy
+from specproof.reference.bandits.rates import bernoulli_divergence
 from specproof.reference.bandits.rewards import reward
 from specproof.reference.bandits.uniforms import Given
 
@@ -180,3 +182,14 @@ def test_same_seed_same_runs_and_progress_is_heard() -> None:
     half = heard[: len(heard) // 2]
     assert half == sorted(half)
     assert half
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.05, 0.38, 0.8, 0.95, 1.0])
+@pytest.mark.parametrize("radius", [1e-4, 0.01, 0.2, 1.0, 8.0])
+def test_kl_bound_solves_its_equation(mean: float, radius: float) -> None:
+    """The divergence at the bound is the radius, or the bound is at the edge of [0, 1]."""
+    q = bound(mean, radius)
+    inside = min(max(mean, EDGE), 1 - EDGE)
+    assert inside <= q < 1
+    if q < 1 - 2 * EDGE:
+        assert bernoulli_divergence(inside, q) == pytest.approx(radius, rel=1e-6)

@@ -158,11 +158,11 @@ class Divergence(Indexed):
         super().__init__(given.arms, given.ties)
 
     def index(self, completed: int) -> Tensor:
-        """Newton's method from Pinsker's bound, as ``reference.bandits.kl_ucb.bound``."""
+        """Newton's method as in ``reference.bandits.kl_ucb.bound``."""
         mean = self._record.means.clamp(EDGE, 1 - EDGE)
-        radius = math.log(completed) / self._record.pulls
-        q = (mean + (radius / 2).sqrt()).clamp(max=1 - EDGE)
-        within, rest = mean * mean.log() - radius, 1 - mean
+        rest, radius = 1 - mean, math.log(completed) / self._record.pulls
+        within = mean * mean.log() - radius
+        q = torch.minimum(mean + (radius / 2).sqrt(), 1 - rest * (within / rest).exp()).clamp(max=1 - EDGE)
         within += rest * rest.log()
         for _ in range(STEPS):
             excess = (within - mean * q.log() - rest * (1 - q).log()).clamp(min=0)
