@@ -151,6 +151,8 @@ def test_switches_and_changes_are_counted() -> None:
     assert found.cost == found.rounds + (found.rounds - 1) / 4
     assert walked(lambda: Bandit(policy("round_robin", 2), Given(())), instance, 9, told) == found
     swapped = greedy("1/2", "4/5", changes=((0, (1, 0)),))
+    priced = greedy("1/2", "4/5", costs=(1, 10), changes=((0, (1, 0)),))
+    assert expected(policy("static", 2, arm=1), priced, 12, told).cost == Fraction(1839, 256)
     fixed = policy("static", 2, arm=0)
     assert expected(fixed, swapped, 12, swapped.told(reward("BE"))).rounds == Fraction(51205008, 9765625)
 

@@ -7,13 +7,16 @@ from itertools import product
 from typing import Any
 
 import pytest
+from scipy.stats import beta
 
 from specproof.reference.bandits import Bandit, policy, policy_names, policy_options
 from specproof.reference.bandits.drafters import Independent
 from specproof.reference.bandits.instance import Instance
 from specproof.reference.bandits.play import from_seed, play
 from specproof.reference.bandits.policy import Policy, Record
+from specproof.reference.bandits.rates import bernoulli_divergence
 from specproof.reference.bandits.rewards import reward
+from specproof.reference.bandits.ucb_v import Spread
 from specproof.reference.bandits.uniforms import Given
 from specproof.reference.chance import Dice
 from specproof.reference.law import law
@@ -112,6 +115,75 @@ def test_ucb_spec_is_the_paper_s_index_on_emitted_tokens() -> None:
         assert made.choose(state, Given(())) == paper.index(max(paper))
 
 
+def after(made: Policy, *rounds: tuple[int, Any]) -> Any:
+    """The state after these rounds, arms and rewards."""
+    state = made.start()
+    for arm, told in rounds:
+        state = made.update(state, arm, told)
+    return state
+
+
+def test_exponential_weights_by_hand() -> None:
+    """EXP3: gains over probabilities, mixed with gamma; EXP3Spec: losses, at the rate of the round to come."""
+    mixed = make("exp3", 2, exploration=0.2)
+    state = after(mixed, (0, 0.5))  # estimate 0.5 / 0.5 = 1, learning rate gamma / K = 0.1
+    share = math.exp(0.1) / (math.exp(0.1) + 1)
+    assert mixed.probabilities(state) == pytest.approx([0.8 * share + 0.1, 0.8 * (1 - share) + 0.1])
+    pure = make("exp3_spec", 2)
+    rate = math.sqrt(math.log(2) / (2 * 2))  # before round 2
+    share = math.exp(-rate * 0.25 / 0.5) / (math.exp(-rate * 0.25 / 0.5) + 1)
+    assert pure.probabilities(after(pure, (0, 0.75))) == pytest.approx([share, 1 - share])
+
+
+def test_discounted_and_windowed_records_by_hand() -> None:
+    """Old rounds fade by the discount; only the last rounds are in the window."""
+    faded = after(make("discounted_ucb", 2, discount=Fraction(1, 2)), (0, 1), (1, Fraction(1, 2)), (0, 0))
+    assert faded.weights == (Fraction(5, 4), Fraction(1, 2))
+    assert faded.sums == (Fraction(1, 4), Fraction(1, 4))
+    window = after(make("sliding_window_ucb", 2, window=2), (0, 1), (1, Fraction(1, 2)), (1, 0))
+    assert (window.pulls, window.sums) == ((0, 2), (0, Fraction(1, 2)))
+
+
+def test_full_information_adds_up_all_rewards() -> None:
+    """The leader by sums, not by the last round."""
+    made = make("full_information", 2)
+    state = after(made, (0, (Fraction(1), Fraction(0))), (0, (Fraction(0), Fraction(1, 2))))
+    assert state.sums == (1, Fraction(1, 2))
+    assert made.choose(state, Given(())) == 0
+
+
+def test_a_router_keeps_its_answer() -> None:
+    """For the whole query, also where somebody else chose a round."""
+    made = make("router", error=Fraction(1, 2))
+    state = after(made, (2, 0), (0, 1))
+    assert made.choose(state, Given(())) == 2
+
+
+def highest_divergent(mean: float, radius: float) -> float:
+    """The largest q with ``kl(mean, q) <= radius``, by bisection."""
+    low, high = mean, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if bernoulli_divergence(mean, middle) <= radius else (low, middle)
+    return low
+
+
+def test_variance_and_divergence_bounds_by_hand() -> None:
+    """UCB-V and KL-UCB choose the highest index of their papers, on 512 records of coins."""
+    ucb_v, kl_ucb = make("ucb_v"), make("kl_ucb")
+    for pulls in product((2, 3, 5, 9, 20, 33, 60, 90), repeat=3):
+        ones = [round(n * float(share)) for n, share in zip(pulls, REWARDS, strict=True)]
+        record = Record(pulls, tuple(map(Fraction, ones)))
+        clock = math.log(sum(pulls))
+        pairs = [(count / n, n) for count, n in zip(ones, pulls, strict=True)]
+        wide = [mean + math.sqrt(2 * mean * (1 - mean) * clock / n) + 3 * clock / n for mean, n in pairs]
+        assert ucb_v.choose(Spread(record, record.sums), Given(())) == wide.index(max(wide))
+        limits = [highest_divergent(mean, clock / n) for mean, n in pairs]
+        runner_up, highest = sorted(limits)[-2:]
+        if highest - runner_up > 1e-6:  # further apart than either method is off
+            assert kl_ucb.choose(record, Given(())) == limits.index(highest)
+
+
 def test_ties_go_to_the_lowest_arm_or_to_any() -> None:
     """With equal records; the law of a uniform tie is even."""
     for ties, expected in (("lowest", {0: 1}), ("uniform", {0: Fraction(1, 2), 1: Fraction(1, 2)})):
@@ -171,11 +243,27 @@ def test_thompson_draws_one_uniform_an_arm() -> None:
     made = make("thompson", 2)
     assert made.draw(made.start(), 0, 0.5) == 0.5
     assert made.choose(made.start(), Given((0.2, 0.9))) == 1
+    lucky = after(made, *[(0, Fraction(3, 4))] * 4)  # Beta(4, 2)
+    assert made.draw(lucky, 0, 0.3) == pytest.approx(float(beta.ppf(0.3, 4, 2)))
     gauss = make("thompson", 2, belief="gauss", sd=1.0)
     state = gauss.update(gauss.update(gauss.start(), 0, 0.25), 1, 0.5)
     assert gauss.draw(state, 1, 0.5) == 0.5
     with pytest.raises(ValueError, match="continuous"):
         Bandit(made, Dice(0)).probabilities()
+
+
+def test_the_log_charges_what_was_lost_and_switched() -> None:
+    """Round robin over 1/2 and 4/5: half a switch a round; the loss is that of the drafter behind the arm."""
+    drafters = Independent((Fraction(1, 2), Fraction(4, 5)), 2)
+    instance = Instance(drafters, switch_cost=3, changes=((6, (1, 0)),))
+    log = play(policy("round_robin", 2), instance, 20, from_seed(2), instance.told(reward("BE")))
+    lost = instance.losses()
+    assert log.switches == len(log.arms) - 1
+    assert log.lost == sum(lost[drafter] for drafter in log.drafters) + 3 * log.switches
+    before = sum(emitted < 6 for emitted in log.emitted) + 1
+    assert log.drafters[:before] == log.arms[:before]
+    assert log.drafters[before:] == tuple(1 - arm for arm in log.arms[before:])
+    assert log.emitted[-2] < 20 <= log.emitted[-1]
 
 
 def test_oracle_follows_the_instance() -> None:

@@ -49,6 +49,19 @@ def test_any_target_and_drafters(data: st.DataObject) -> None:
     assert total_variation(found, sequences(tables[0], 3)) == 0
 
 
+def test_drafters_continue_the_text() -> None:
+    """The drafter is asked after the text so far: one that is the target has every token accepted, in every block."""
+
+    def accepting(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:
+        step = standard.verify(chance, target, draft, drafts)
+        assert step.accepted == drafts[0]
+        return step
+
+    text_law(
+        policy("round_robin", 2), TARGET, (TARGET, TARGET), length=2, tokens=4, reward=reward("BD"), verify=accepting
+    )
+
+
 def from_the_target(chance: Chance, target: Model, draft: Model, drafts: tuple[Prefix, ...]) -> Step:
     """Standard verification with corrections from the target in place of the residual."""
     (path,) = drafts
