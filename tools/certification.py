@@ -8,6 +8,7 @@ from specproof.certificate import Certificate, assemble
 from specproof.expected import check_expected
 from specproof.journal import Journal
 from specproof.kept import KeptReason, NotKept, case_of, evidence_names, keep
+from specproof.properties.evidence.history import History
 from specproof.properties.plan import Check, EvidenceChoice, Gathering, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.suite import checks
@@ -21,6 +22,7 @@ Listener = Callable[[int, int, str], None]
 def certify(
     subject: Any, *, evidence: EvidenceChoice = "quick", seed: int = 0, seconds: float | None = None,
     expected_failures: Mapping[str, str] | None = None, on_event: Listener | None = None, journal: Journal | None = None,
+    history: History | None = None,
 ) -> Certificate:  # fmt: skip
     """Certify a verifier object, a plain function, or a subject, and return its certificate.
 
@@ -28,10 +30,11 @@ def certify(
     ``seconds`` limits the sampled evidence; what it cuts short is UNDECIDED. ``expected_failures``: ``{check id: reason}``
     of what is known to fail; the certificate's ``outcome`` then says whether exactly those fail. ``on_event(done, planned,
     check id)`` is called before each check. ``journal`` holds what an earlier run finished, and is told what this one does.
+    ``history`` holds what earlier nights have counted, and takes what this one does.
     Raises ``TypeError`` or ``ValueError`` for an object that cannot be a subject, or an unknown check id.
     """
     described = describe(subject)
-    plan = Plan(evidence, seed, seconds)
+    plan = Plan(evidence, seed, seconds, history=history)
     started = time.monotonic()
     planned = list(checks(described, plan))
     check_expected(expected_failures or {}, [check.id for check in planned])

@@ -23,7 +23,7 @@ from specproof.certification import planned_checks
 from specproof.expected import Expectations, check_expected, read_expected
 from specproof.generate_command import command as generate
 from specproof.install_command import install_packages
-from specproof.journal import Journal, opened
+from specproof.journal import Journal, identity, opened, suite_digest
 from specproof.judge_command import judge
 from specproof.law_command import law
 from specproof.leaderboard.command import leaderboard
@@ -33,6 +33,7 @@ from specproof.output import STDOUT, check_destination, report_console, write_da
 from specproof.page import page
 from specproof.plan_command import plan
 from specproof.power_command import power
+from specproof.properties.evidence.history import History
 from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
@@ -49,6 +50,7 @@ from specproof.zoo_command import zoo
 
 EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 USAGE, CRASH = 64, 70
+COUNTING = ("quick", "nightly", "large-vocabulary", "sampled")
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -88,6 +90,9 @@ def certify(
     json: Annotated[str | None, typer.Option(help="Write the certificate here; - for stdout.")] = None,
     html: Annotated[str | None, typer.Option(help="Write the certificate as a page here.")] = None,
     expect: Annotated[str | None, typer.Option(help="Expected failures: {check: reason}, JSON or TOML.")] = None,
+    history: Annotated[
+        str | None, typer.Option(help="Counts of earlier nights, in a file that this one is added to.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from a run that was stopped.")] = False,
 ) -> None:
     """Certify one or more subjects. A run that is stopped goes on where it was when it is started again."""
@@ -98,7 +103,7 @@ def certify(
         resolved = [resolve(subject, options) for subject in subjects]
     except UnknownSubject as error:
         raise UsageError(str(error)) from error
-    plan = Plan(evidence, seed, seconds)  # type: ignore[arg-type]
+    plan = Plan(evidence, seed, seconds, history=_history(history, evidence))  # type: ignore[arg-type]
     known = _expected(expect, resolved, plan)
     # Two threads make calls on small tensors many times slower than one.
     torch.set_num_threads(1)
@@ -131,6 +136,21 @@ def _check_arguments(evidence: str, seconds: float | None, device: str, json: st
     check_destination("--json", json)
     if json == STDOUT and subjects > 1:
         raise UsageError(f"--json - takes one subject, got {subjects}")
+
+
+def _history(path: str | None, evidence: str) -> History | None:
+    """The counts of earlier nights under this version of the suite."""
+    if path is None:
+        return None
+    if evidence not in COUNTING:
+        raise UsageError(f"--history keeps counts: it takes --evidence {', '.join(COUNTING)}, got {evidence}")
+    check_destination("--history", path)
+    try:
+        return History(
+            path, f"{__version__} {suite_digest()}", source=lambda subject: identity(subject, Plan())["source"]
+        )
+    except ValueError as error:
+        refuse(error)
 
 
 def _expected(path: str | None, subjects: list[Subject], plan: Plan) -> dict[str, str]:
@@ -170,7 +190,7 @@ def _certify_one(subject: Subject, plan: Plan, expected: dict[str, str], journal
 
         return run_certification(
             subject, evidence=plan.evidence, seed=plan.seed, seconds=plan.seconds, expected_failures=expected,
-            on_event=show, journal=journal,
+            on_event=show, journal=journal, history=plan.history,
         )  # fmt: skip
 
 

@@ -5,14 +5,14 @@ e-process goes on where the last night left it, and only within the same version
 so a process carried over a change would be deaf to what the change broke. A seed is used once: the same draws again would
 count twice. Ville's inequality holds over all nights together, so the false-alarm rate is spent once for all of them.
 
-LIMITS. Nights are taken to be independent and the subject to be the same under one version. Whoever changes code must
-change its version, or start a new file.
+LIMITS. Nights are taken to be independent and the subject to be the same under one version. The command line tells versions
+apart by their source too; what a subject calls elsewhere (a library, a device) must change its version, or start a new file.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,14 @@ class Nights:
 class History:
     """The counts of earlier nights, read from a file and written back after every case."""
 
-    def __init__(self, path: str | os.PathLike[str], suite_version: str) -> None:
-        """Read a file, which need not exist yet. Raises ``ValueError`` for one that is no history."""
+    def __init__(
+        self, path: str | os.PathLike[str], suite_version: str, source: Callable[[Subject], str] = lambda _: ""
+    ) -> None:
+        """Read a file, which need not exist yet. Raises ``ValueError`` for one that is no history.
+
+        ``source`` tells code apart that changes without changing its version.
+        """
+        self._source = source
         self._path = Path(path)
         self._suite = suite_version
         self._nights = {nights.key: nights for nights in _read(self._path)}
@@ -65,7 +71,7 @@ class History:
         """What is known of a case: nothing, at first."""
         title = subject.name + "".join(f" {name}={value}" for name, value in sorted(subject.options.items()))
         empty = Nights(
-            title, subject.version, self._suite, case.name, fingerprint(case),
+            title, f"{subject.version} {self._source(subject)}".strip(), self._suite, case.name, fingerprint(case),
             [0] * case.vocabulary**case.horizon, [0] * (case.length + 1),
         )  # fmt: skip
         return self._nights.get(empty.key, empty)
