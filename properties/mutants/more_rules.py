@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts, Outcome, Randomness
+from specproof.fast.randomness import uniforms
+from specproof.fast.verifiers import standard
 from specproof.properties.cases import by_hand
 from specproof.properties.mutants.chain import Chain, Row, certain, most_likely
 from specproof.properties.mutants.mutant import Mutant
@@ -74,6 +76,19 @@ def _of(rows: Tensor, tokens: Tensor) -> Tensor:
     return rows.gather(-1, tokens[..., None]).squeeze(-1)
 
 
+class CoarseCoins:
+    """The standard rule on numbers that keep their first seven bits."""
+
+    rule = "standard"
+    capabilities = standard.capabilities
+    drafting = standard.drafting
+
+    def verify(self, drafts: Drafts, generator: Randomness, carry: object = None) -> Outcome:  # noqa: ARG002
+        """Verify one draft for each request."""
+        numbers = uniforms(generator, drafts.batch, drafts.length + 1, drafts.device)
+        return standard.verify(drafts, (numbers * 128).floor() / 128)
+
+
 def in_nucleus(target: Row, draft: Row, token: int) -> Fraction:  # noqa: ARG001
     """Accept a draft that is among the most likely tokens that make up 0.8."""
     before = sum(share for c, share in enumerate(target) if (share, -c) > (target[token], -token))
@@ -120,6 +135,10 @@ MUTANTS: dict[str, Mutant] = {
     "product_rule_without_draft_rows": Mutant(
         "the product rule for drafts that have no probabilities", "block", make=lambda: ProductRule(one_hot_only=True),
         fault_id=("BV02",), evidence="sampled",
+    ),
+    "coarse_coins": Mutant(
+        "numbers keep their first seven bits before they decide", "driven", make=CoarseCoins, property="driven",
+        evidence="driven",
     ),
     "block_stops_at_first_failure": Mutant(
         "block verification ends at the first position that fails", "first token", stop_at_first_failure,

@@ -3,6 +3,7 @@
 These are also the laws that counting looks out for (``evidence.portfolio``).
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from specproof.properties.cases import Case, by_hand
@@ -73,7 +74,14 @@ MUTANTS: dict[str, Mutant] = {
     "match_or_coin": Mutant(
         "coin flipped after a failed match", "first token", Chain(accept=match_or_coin), instance=REVERSED, distance="0.0600"
     ),
-    "next_row_correction": Mutant("correction read from the next row", "support", Chain(shift=1), property="support"),
+    "next_row_correction": Mutant(
+        "correction read from the next row", "support", Chain(shift=1), property="support", fault_id=("F01",),
+        instance=replace(
+            by_hand("F01", {"": "1/2 1/2", "0": "9/10 1/10"}, {"": "9/10 1/10"}, 2, "the row behind the rejected draft"),
+            tokens=1,
+        ),
+        distance="0.3600",
+    ),
     "stale_bonus": Mutant(
         "bonus read from the last verified row", "support", Chain(bonus_row=-1), property="support",
         fault_id=("M06",),
