@@ -145,7 +145,7 @@ def _compared(subject: Subject, case: Case, runs: Sequence[_DrivenRun]) -> Found
     if any(isinstance(atom, Exponential) for run in runs for atom in run.atoms):
         return None, "it decides by a race, not by inverse distribution functions", []
     margin = rounding_margin(case.vocabulary, case.length)
-    candidates = []
+    candidates: list[tuple[int, int, Map, list[Mismatch]]] = []
     for given in maps(rule, case.drafts):
         try:
             mismatches = _mismatches(rule, case, runs, given)

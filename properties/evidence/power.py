@@ -83,8 +83,10 @@ def mcdiarmid_total_variation(law: Floats, draws: int, alpha: float, power: floa
 
     def excess(total_variation: float) -> float:
         gap = 2 * total_variation * law
-        mean = scale * math.sqrt(2 / math.pi) * np.exp(-((gap / scale) ** 2) / 2) + gap * (1 - 2 * norm.sf(gap / scale))
-        return float(mean.sum() / 2) - limit
+        mean: Floats = scale * math.sqrt(2 / math.pi) * np.exp(-((gap / scale) ** 2) / 2) + gap * (
+            1 - 2 * norm.sf(gap / scale)
+        )
+        return float(mean.sum() / 2 - limit)
 
     return float(brentq(excess, 0.0, 1.0)) if excess(1.0) > 0 else 1.0
 

@@ -78,7 +78,7 @@ _PATCHES: dict[str, Answer] = {
 }
 # Captured by the module when it was imported, past the class.
 _CAPTURED = {name: getattr(random, name) for name in _PATCHES if hasattr(random, name)}
-_STAND_INS = {name: _PATCHES[name].__get__(random._inst) for name in _CAPTURED}  # type: ignore[attr-defined]
+_STAND_INS = {name: _PATCHES[name].__get__(random._inst) for name in _CAPTURED}
 
 
 def stand_in(value: Any) -> Any:

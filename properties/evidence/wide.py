@@ -122,13 +122,20 @@ def awkward(vocabulary: int, count: int) -> tuple[int, ...]:
     return tuple(sorted(dict.fromkeys(edges[:count])))
 
 
+class _WithoutLast(RowMaker):
+    """Random rows with one token more, which has no mass."""
+
+    def __call__(self) -> list[Fraction]:
+        """Return the next row."""
+        return [*super().__call__(), Fraction(0)]
+
+
 def on_awkward_ids(vocabulary: int, count: int, length: int, *, drafts: int = 1, seed: int = 51) -> WideCase:
     """All mass on ``count`` awkward ids; rows differ by context."""
     tokens = count + 1  # the last one has no mass
 
     def model(own: int) -> TableModel:
-        maker = RowMaker(own, count)
-        return table(tokens, length, lambda: [*maker(), Fraction(0)])
+        return table(tokens, length, _WithoutLast(own, count))
 
     name = f"awkward ids V{vocabulary} L{length}"
     case = Case(name, model(2 * seed), model(2 * seed + 1), length, "wide rows, mass at the edges of tiles", drafts)
@@ -139,7 +146,8 @@ def with_rare_tail(vocabulary: int, tail: Fraction = Fraction(1, 1000), *, draft
     """One likely id, one less so, and a tail: all others together have a probability of ``tail``."""
     ids = (5, 0)
     others = tuple(index for index in range(vocabulary) if index not in (*ids, vocabulary - 1))
-    target, draft = [Fraction(9, 10) - tail, Fraction(1, 10), tail, Fraction(0)], [Fraction(3, 5), Fraction(2, 5), 0, 0]
+    target = [Fraction(9, 10) - tail, Fraction(1, 10), tail, Fraction(0)]
+    draft = [Fraction(3, 5), Fraction(2, 5), Fraction(0), Fraction(0)]
     rows = list(prefixes(4, 1))
     case = Case(
         f"rare tail V{vocabulary}", TableModel(dict.fromkeys(rows, target)), TableModel(dict.fromkeys(rows, draft)), 1,
