@@ -168,12 +168,12 @@ def _realistic(
     ucb = "meta_sd_ucb"
     for short, reward, (beta, numbers) in (("BD", BD, divergence), ("BE", BE, efficiency)):
         yield row(f"{name} {short} beta={beta}", ucb, reward, [*LENGTHS, "share@512"], numbers, beta=beta, **where)
+    others_options: tuple[dict[str, Any], ...] = ({}, {}, {"budget": 50}, {}, {}, {"ties": "uniform"})
     for label, policy, reward, options, numbers in zip(
         ("BD beta=.447", "BE beta=.447", "SH budget 50 BD", "EXP3Spec", "random", "full information"),
         (ucb, ucb, "successive_halving", "exp3_spec", "random", "full_information"),
         (BD, BE, BD, BE, BD, BD),
-        ({}, {}, {"budget": 50}, {}, {}, {"ties": "uniform"}),
-        others, strict=True,
+        others_options, others, strict=True,
     ):  # fmt: skip
         yield row(f"{name} {label}", policy, reward, LENGTHS, numbers, **options, **where)
     at_equal_beta = {"BD": ".374 .630", "BE": ".494 .802"}

@@ -133,9 +133,11 @@ def tables(names: Sequence[str], *, quick: bool, seed: int = 0, listen: Listener
     for name, rows in chosen.items():
         found = {}
         for each in rows:
-            if cells := _cells(
-                each, quick, seed, lambda share, each=each, done=done: listen(each.name, (done + share) / total)
-            ):
+
+            def heard(share: float, name: str = each.name, done: int = done) -> None:
+                listen(name, (done + share) / total)
+
+            if cells := _cells(each, quick, seed, heard):
                 found[each.name] = cells
             done += 1
             listen(each.name, done / total)
