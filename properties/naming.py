@@ -1,6 +1,6 @@
 """The name of a fault: the mutants whose law on a case is the subject's own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from specproof.fast.batch import Drafting
@@ -43,17 +43,19 @@ def candidates(drafting: Drafting) -> list[str]:
     return sorted(alike, key=lambda name: not enumerable(name))
 
 
-def matching(seen: Observation, names: list[str], more: Callable[[], bool] = lambda: True) -> Iterator[str]:
-    """Those of the named mutants whose step (over iterations, whose text) has the observed law; ``more`` ends it.
+def matching(seen: Observation, names: Iterable[str], limited: Callable[[Subject], Subject]) -> Iterator[str]:
+    """Those of the named mutants whose step (over iterations, whose text) has the observed law.
 
-    A text with the target's own law names no fault.
+    ``limited`` gives a subject that raises ``Undecided`` when it may run no more; a mutant that does has no known law. A text
+    with the target's own law names no fault.
     """
     if total_variation(seen.text, seen.case.target_law) <= CLOSE:
         return
     for name in names:
-        subject = named_subject(name)
-        if subject is None or not more():
+        known = named_subject(name)
+        if known is None:
             continue
+        subject = limited(known)
         try:
             if subject.kind == "rule":
                 own = observe_exactly(subject, seen.case)

@@ -34,11 +34,15 @@ FewerDrafts = Callable[[Subject, int], Subject | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search may spend: seconds, calls of the subject, and instances that are looked at."""
+    """What a search may spend: seconds, calls of the subject, and instances that are looked at.
+
+    Twice ``naming`` seconds may be spent besides on the laws of named faults.
+    """
 
     seconds: float = 10.0
     calls: int = 20_000
     instances: int = 400
+    naming: float = 2.0
 
 
 @dataclass
@@ -112,8 +116,8 @@ def shrink(
     """Shrink the case of a failed check. None when it does not fail again, or does not look at a case.
 
     ``fewer_drafts`` makes the subject for fewer drafts where that can be done; rules for any number need none. A fault is
-    named only if it also has the subject's law on the cases of ``witnesses``. Beyond the limits there is one last look at
-    what was found, with evidence of full strength.
+    named only if it also has the subject's law on the cases of ``witnesses``. After the search there is one last look at what
+    was found, with evidence of full strength and as many seconds and calls again; None when that is not enough.
     """
     if not isinstance(check.gather, Gathering) or check.gather.case is None:
         return None
@@ -124,10 +128,11 @@ def shrink(
         return None
     seen = [law for law in (law, *witnesses) if isinstance(law, Observation)]
     names = [name for name in candidates(subject.drafting) if enumerable(name)]
+    limited = search.naming()
     for observation in seen:
-        names = list(matching(observation, names, search.meter.more))
+        names = list(matching(observation, names, limited))
     found = search.through_a_fault(first, names) or search.smallest(first, search.fails)
-    return search.confirmed(found, names) or (search.confirmed(first, names) if found is not first else None)
+    return search.confirmed(found, names)
 
 
 @dataclass
@@ -163,12 +168,12 @@ class _Search:
         return None
 
     def confirmed(self, found: Instance, names: list[str]) -> Shrunk | None:
-        """The instance with evidence of full strength, which no limit cuts short; None when that does not convict."""
+        """The instance with evidence of full strength; None when that does not convict within the limits."""
         case = replace(found.case, name=f"{found.case.name}, shrunk", purpose="smallest instance found")
         subject = self._subject(case.drafts)
         assert subject is not None
         assert isinstance(self.check.gather, Gathering)
-        gather = self.check.gather.on(subject, case)
+        gather = self.check.gather.on(_metered(subject, Meter(self.meter.limits)), case)
         result = replace(self.check, case=case.name, gather=gather).run()
         if result.verdict is not Verdict.FAILED:
             return None
@@ -176,11 +181,12 @@ class _Search:
         law = gather()
         named: list[str] = []
         if isinstance(law, Observation):
+            limited = self.naming()
             known = names or candidates(subject.drafting)
-            named = list(matching(law, [name for name in known if enumerable(name)]))
+            named = list(matching(law, [name for name in known if enumerable(name)], limited))
             if not named:
                 rest = [name for name in candidates(subject.drafting) if not enumerable(name)]
-                named = list(matching(law, rest, self.meter.more))
+                named = list(matching(law, rest, limited))
         return Shrunk(result, case, subject, tuple(named), complete, self.meter.calls, self.meter.instances)
 
     def fails(self, found: Instance) -> bool:
@@ -194,6 +200,11 @@ class _Search:
         if gather is None or replace(self.check, gather=gather).run().verdict is not Verdict.FAILED:
             return False, None
         return True, gather()
+
+    def naming(self) -> Callable[[Subject], Subject]:
+        """Limits the runs of named faults, all together, to their own time."""
+        meter = Meter(replace(self.meter.limits, seconds=self.meter.limits.naming))
+        return lambda fault: _metered(fault, meter)
 
     def _shows(self, fault: Subject, found: Instance) -> bool:
         """Whether an enumerated fault fails the check clearly on the instance, and the subject can be handed it."""

@@ -30,7 +30,7 @@ def with_smallest(
 ) -> list[CheckResult]:  # fmt: skip
     """The results, one failed check's counterexample replaced by the smallest that was found; verdicts stay as they are.
 
-    A crash of the search is noted with that check.
+    Where none is found it stays, with the command that shows it again. A crash of the search is noted with that check.
     """
     failed = [i for i, result in enumerate(results) if result.verdict is Verdict.FAILED]
     changed = list(results)
@@ -44,7 +44,11 @@ def with_smallest(
         note = f"no smaller counterexample: the search for one ended with {type(error).__name__}: {error}"
         changed[home] = replace(results[home], notes=[*results[home].notes, note])
         return changed
-    if found is not None and found.counterexample is not None:
+    if found is None or found.counterexample is None:
+        own, case = results[home].counterexample, _case(planned[home])
+        if own is not None and case is not None and planned[home].kind == LAWS[subject.kind][0]:
+            changed[home] = replace(results[home], counterexample=replace(own, replay=line(subject, case)))
+    else:
         home = next((i for i in of_laws if planned[i].id == found.result.id), home)
         shown = replace(found.counterexample, replay=line(found.subject, found.case))
         changed[home] = replace(results[home], counterexample=shown)

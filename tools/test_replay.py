@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -132,10 +133,13 @@ def test_the_search_never_changes_a_verdict(monkeypatch: pytest.MonkeyPatch) -> 
     assert any("ended with ZeroDivisionError: somebody else's" in note for r in crashed for note in r.notes)
 
 
-def test_no_time_leaves_the_results_as_they_are() -> None:
-    """Without a second to spend nothing is looked for."""
+def test_no_time_leaves_the_counterexample_and_says_how_to_replay_it() -> None:
+    """Without a second to spend nothing smaller is looked for; the command shows the case as it is."""
     plain = [check.run() for check in laws_on(mutant("lenient"), CASES["coin"])]
-    assert certified(mutant("lenient"), CASES["coin"], limits=Limits(seconds=0)) == plain
+    found = certified(mutant("lenient"), CASES["coin"], limits=Limits(seconds=0))
+    (shown,) = (r.counterexample for r in found if r.counterexample is not None and r.counterexample.replay)
+    assert shown.replay == "specproof replay mutant:lenient --target '1/2 1/2' --draft '4/5 1/5' --length 1"
+    assert [replace(r, counterexample=None) for r in found] == [replace(r, counterexample=None) for r in plain]
 
 
 def test_counts_alone_are_followed_up_by_laws() -> None:
