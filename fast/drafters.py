@@ -45,10 +45,17 @@ class DraftSession(Protocol):
 
 
 class Drafter(Protocol):
-    """Opens sessions. ``vocabulary`` is None for one that only repeats tokens of the text."""
+    """Opens sessions."""
 
-    name: str
-    vocabulary: int | None
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        ...
+
+    @property
+    def vocabulary(self) -> int | None:
+        """Number of tokens, V; None for one that only repeats tokens of the text."""
+        ...
 
     def session(self, batch: int, sampling: Sampling) -> DraftSession:
         """Return a session without any text."""

@@ -219,11 +219,10 @@ class Loop:
         pending = torch.tensor([[text[-1]] for text in texts], device=self._target.device)
         tokens = torch.cat([pending, proposal.tokens.flatten(1)], dim=1)
         depth = torch.cat([torch.zeros(1, dtype=torch.int64), torch.arange(1, length + 1).repeat(paths)])
-        own = torch.block_diag(*[torch.ones(length, length, dtype=torch.bool).tril()] * paths) if length else None
+        own = torch.kron(torch.eye(paths), torch.ones(length, length).tril()).bool()  # each path sees itself
         sees = torch.zeros(1 + paths * length, 1 + paths * length, dtype=torch.bool)
         sees[:, 0] = True
-        if own is not None:
-            sees[1:, 1:] = own
+        sees[1:, 1:] = own
         return self._cache.hang(tokens, depth.to(tokens.device), sees.to(tokens.device))
 
     def _rows(self, texts: list[list[int]], proposal: Proposal, scores: Scores) -> Tensor:

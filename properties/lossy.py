@@ -4,7 +4,7 @@ It declares a reference rule (``rule``, ``rule_options``), whose exact law its o
 from the target that its text may have (``largest_deviation``). One that declares neither is held to the target's law.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,7 @@ from functools import cached_property
 from specproof.properties.cases import Case
 from specproof.properties.check import Evidence, Finding, counterexample, readable
 from specproof.properties.evidence.exact import observe_exactly
-from specproof.properties.evidence.observation import Observation
+from specproof.properties.evidence.observation import Mass, Observation
 from specproof.properties.subject import Subject, subject_of_rule
 from specproof.properties.verdict import Verdict
 from specproof.reference.law import total_variation
@@ -43,7 +43,7 @@ def declared_law(subject: Subject) -> Callable[[Observation], Finding]:
         evidence = _evidence(observation, distance)
         lost = f"TV {float(deviation):.4f} from the target"
         if distance > observation.tolerance:
-            shown = counterexample(observation.case, dict(wanted.text), observation.text, distance)
+            shown = counterexample(observation.case, _fractions(wanted.text), observation.text, distance)
             reason = f"total variation {readable(distance)} from the declared rule {subject.declared.name} ({lost})"
             return Finding(Verdict.FAILED, reason, evidence, shown)
         return Finding(Verdict.HELD, f"lossy as declared: the law of {subject.declared.name}, {lost}", evidence)
@@ -73,6 +73,10 @@ def _like(observation: Observation, law: object) -> dict[Prefix, Fraction | floa
     return dict(items) if observation.kind == "exact" else {key: float(mass) for key, mass in items}
 
 
+def _fractions(law: Mapping[Prefix, Mass]) -> dict[Prefix, Fraction]:
+    return {text: Fraction(mass) for text, mass in law.items()}
+
+
 def _evidence(observation: Observation, distance: float) -> Evidence:
     return Evidence(
         observation.kind, total_variation=distance, tolerance=float(observation.tolerance),
@@ -90,7 +94,7 @@ class DeclaredCase(Case):
     def target_law(self) -> dict[Prefix, Fraction]:
         """The law of the declared rule's text."""
         assert self.subject is not None
-        return {text: Fraction(mass) for text, mass in _of_rule(self.subject, self).text.items() if mass}
+        return {text: mass for text, mass in _fractions(_of_rule(self.subject, self).text).items() if mass}
 
 
 def expecting_declared(subject: Subject, case: Case) -> Case:

@@ -74,8 +74,10 @@ def subject_of_verifier(
 
 
 def _deviation(name: str, given: Any) -> float | None:
-    if given is None or 0 <= given <= 1:
-        return given
+    if given is None:
+        return None
+    if 0 <= given <= 1:
+        return float(given)
     raise ValueError(f"largest_deviation of {name} is a total variation between 0 and 1, got {given!r}")
 
 
