@@ -1,4 +1,8 @@
-"""Exact evidence: a subject written over ``Chance`` is enumerated, and its laws come out as fractions."""
+"""Exact evidence: a subject written over ``Chance`` is enumerated, and its laws come out as fractions.
+
+LIMITS. The rule is judged on the instances that were enumerated, with models that are tables; code that implements the rule
+elsewhere is not. There is no rounding and no chance in it, so nothing has to be spot-checked.
+"""
 
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import Emitted, Returned
