@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import torch
 from pydantic import Field
@@ -24,7 +24,7 @@ from specproof.properties.plan import Check, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Verdict, merged
 
-SCHEMA = "specproof-certificate/2"
+SCHEMA: Final = "specproof-certificate/2"
 PACKAGES = ("numpy", "scipy", "statsmodels", "torch", "transformers")
 
 
@@ -83,7 +83,7 @@ class Resumed(Strict):
 class Certificate(Strict):
     """One subject's certificate. ``cases`` and ``kept`` are what it can be judged by again, without the subject."""
 
-    schema_: Literal["specproof-certificate/2"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["specproof-certificate/2"] = Field(default=SCHEMA, alias="schema")
     subject: SubjectRecord
     suite: SuiteRecord
     verdict: Verdict

@@ -66,7 +66,7 @@ def test_laws_and_counts_come_back_as_they_were() -> None:
     subject = Subject("s", "verifier", "1")
     assert keep(law, check).restored(subject, case) == law  # type: ignore[union-attr]
     kept = next(kept for name, kept in refuted().kept.items() if name == "sampled:counts V4 L2")
-    on = sampled_cases()[0]
+    on = next(case for case in sampled_cases() if case.name == kept.case)
     sample = kept.restored(subject, on)  # type: ignore[union-attr]
     again = keep(sample, dataclasses.replace(check, gather=Gathering(lambda given: given, on)))
     assert isinstance(sample, Sample)

@@ -18,11 +18,11 @@ Data = dict[str, Any]
 
 @pytest.mark.parametrize("make", [held, refuted, exact])
 def test_certificates_follow_from_their_evidence(make: Callable[[], Certificate]) -> None:
-    """Laws in fractions and counts: every check is judged again, and nothing differs."""
+    """Laws in fractions and counts: nothing differs; only comparisons of calls, which are not kept, stand as recorded."""
     found = judge_again(make())
     assert found.differences == []
-    assert found.standing == []
-    assert found.judged == make().counts.planned
+    assert {name.split(".")[0] for name in found.standing} <= {"batching", "randomness"}
+    assert found.judged + len(found.standing) == make().counts.planned
     assert found.verdict is make().verdict
     assert found.conclusion.weakest == make().weakest_violated
 

@@ -101,10 +101,13 @@ def troubled(certificate: Certificate) -> list[tuple[Verdict, str, list[str]]]:
 
 def command(certificate: Certificate) -> str:
     """The command that shows the counterexample again, or the certification itself where there is none."""
+    shown = certificate.counterexample
+    if shown is not None and shown.replay is not None:
+        return shown.replay
     options = " ".join(
         f"--option {shlex.quote(f'{key}={value}')}" for key, value in certificate.subject.options.items()
     )
-    kind = _shown_by(certificate).evidence.kind if certificate.counterexample is not None else certificate.evidence
+    kind = _shown_by(certificate).evidence.kind if shown is not None else certificate.evidence
     parts = ["specproof certify", shlex.quote(certificate.subject.name), options, f"--evidence {kind}"]
     return " ".join([*filter(None, parts), f"--seed {certificate.seeds['suite']}"])
 

@@ -161,13 +161,10 @@ def acceptance_chart(certificate: Certificate) -> AcceptanceChart | None:
         return None
     most = max(max(row.values()) for row in cases.values()) or 1.0
     scale = (WIDTH - LEFT - 40 - RIGHT) / most
-    marks = [
-        Mark(
-            name, ROW * index, scale * row["seen"], *(scale * row[key] if key in row else None for key in ("declared", "ceiling")),
-            f"{row['seen']:.3f}",
-        )
-        for index, (name, row) in enumerate(cases.items())
-    ]  # fmt: skip
+    marks = []
+    for index, (name, row) in enumerate(cases.items()):
+        declared, ceiling = (scale * row[key] if key in row else None for key in ("declared", "ceiling"))
+        marks.append(Mark(name, ROW * index, scale * row["seen"], declared, ceiling, f"{row['seen']:.3f}"))
     return AcceptanceChart(marks, ROW * len(marks) + 2, most)
 
 
