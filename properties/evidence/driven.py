@@ -16,16 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from specproof.properties.cases import Case
-from specproof.properties.evidence.calls import Emitted, Request, Returned, Violation, requests_batch
-from specproof.properties.evidence.maps import DrivenChance, Map, TooFew, maps
+from specproof.properties.evidence.calls import Request, Returned, Violation
+from specproof.properties.evidence.maps import Map, Reference, TooFew, maps
 from specproof.properties.evidence.prober import ATOMS, BATCH, Prober
 from specproof.properties.evidence.probing import weighted_requests
 from specproof.properties.evidence.script import Atom, Exponential, Floats, NotRowwise, Uniform
-from specproof.properties.program import HandedRows
 from specproof.properties.subject import Subject
-from specproof.properties.verdict import Undecided
 from specproof.reference.model import Prefix, joint
-from specproof.reference.verifiers import Rule
 
 BITS = 24
 STEP = 2.0**-BITS
@@ -94,8 +91,9 @@ def observe_driven(subject: Subject, case: Case, calls: int, seed: int) -> Drive
         drawn = [weighted[index][0] for index in rng.choice(len(weighted), calls, p=shares / shares.sum())]
         numbers = np.floor(rng.random((calls, ATOMS)) / STEP) * STEP
         runs = _run(prober, drawn, numbers)
-        found = _compared(subject, case, runs)
-        edges, edge_calls = _edges(prober, weighted, runs, found, rng)
+        known = None if subject.declared is None else Reference(subject.declared, case)
+        found = _compared(known, case, runs)
+        edges, edge_calls = _edges(prober, weighted, runs, found[0], known, rng)
         margin = rounding_margin(case.vocabulary, case.length)
         return Driven(case, prober.handed, len(runs), margin, *found, edges, edge_calls)
 
@@ -137,18 +135,18 @@ def _values(atoms: Sequence[Atom], quantiles: Floats) -> tuple[float, ...]:
 Found = tuple[Map | None, str, list[Mismatch]]
 
 
-def _compared(subject: Subject, case: Case, runs: Sequence[_DrivenRun]) -> Found:
+def _compared(known: Reference | None, case: Case, runs: Sequence[_DrivenRun]) -> Found:
     """The map under which fewest mismatches stay unexplained, and its mismatches."""
-    rule = subject.declared
-    if rule is None:
+    if known is None:
         return None, "the subject declares no rule", []
+    rule = known.rule
     if any(isinstance(atom, Exponential) for run in runs for atom in run.atoms):
         return None, "it decides by a race, not by inverse distribution functions", []
     margin = rounding_margin(case.vocabulary, case.length)
     candidates: list[tuple[int, int, Map, list[Mismatch]]] = []
     for given in maps(rule, case.drafts):
         try:
-            mismatches = _mismatches(rule, case, runs, given)
+            mismatches = _mismatches(known, runs, given)
         except TooFew:
             continue
         candidates.append((sum(found.margin > margin for found in mismatches), len(candidates), given, mismatches))
@@ -160,66 +158,33 @@ def _compared(subject: Subject, case: Case, runs: Sequence[_DrivenRun]) -> Found
     return given, "", mismatches
 
 
-def _mismatches(rule: Rule, case: Case, runs: Sequence[_DrivenRun], given: Map) -> list[Mismatch]:
+def _mismatches(known: Reference, runs: Sequence[_DrivenRun], given: Map) -> list[Mismatch]:
     found = []
     for run in runs:
-        tokens, accepted, chance = reference(rule, case, run.request, run.numbers, given)
-        if not (isinstance(run.returned, Emitted) and run.returned == Emitted(accepted, tokens)):
-            found.append(Mismatch(run.request, run.numbers, run.returned, tokens, chance.margin))
+        wanted, chance = known.decide(run.request, run.numbers, given)
+        if run.returned != wanted:
+            found.append(Mismatch(run.request, run.numbers, run.returned, wanted.tokens, chance.margin))
     return found
-
-
-_rows: dict[tuple[int, tuple[Prefix, ...]], tuple[HandedRows, HandedRows]] = {}
-
-
-def reference(
-    rule: Rule, case: Case, request: Request, numbers: Sequence[float], given: Map
-) -> tuple[Prefix, int, DrivenChance]:
-    """The tokens that the rule emits in float64 with these numbers, how many it accepts, and its decisions.
-
-    Raises ``Undecided`` where the rule itself raises.
-    """
-    key = id(case), request.paths
-    if key not in _rows:
-        drafts = requests_batch(case, [request])
-        target, draft = (
-            HandedRows(
-                {
-                    path[:i]: row
-                    for path, rows in zip(request.paths, probs[0].tolist(), strict=True)
-                    for i, row in enumerate(rows)
-                },
-                case.vocabulary,
-            )
-            for probs in (drafts.target_probs, drafts.draft_rows())
-        )
-        _rows.clear() if len(_rows) > 4096 else None
-        _rows[key] = target, draft
-    chance = DrivenChance(numbers, given, request.paths)
-    try:
-        step = rule.verify(chance, *_rows[key], request.paths)  # type: ignore[arg-type]
-    except (ValueError, ZeroDivisionError, AssertionError) as error:
-        raise Undecided(f"the declared rule raised {type(error).__name__}: {error}") from error
-    return step.tokens, len(step.accepted), chance
 
 
 def _edges(
     prober: Prober,
     weighted: Sequence[tuple[Request, float]],
     runs: Sequence[_DrivenRun],
-    found: Found,
+    given: Map | None,
+    known: Reference | None,
     rng: np.random.Generator,
 ) -> tuple[list[Edge], int]:
     """Answers that break the contract or are impossible, with one number at a time at an edge or a tie."""
-    case, given = prober.case, found[0]
+    case = prober.case
     chosen = sorted(weighted, key=lambda pair: -pair[1])[: None if prober.batched else MOST_REQUESTS]
     used = max((len(run.atoms) for run in runs), default=0)
     requests, rows, masses = [], [], []
     for request, share in chosen:
         fill = np.floor(rng.random(ATOMS) / STEP) * STEP
         points = [(index, edge) for index in range(used) for edge in EDGES]
-        if given is not None and prober.subject.declared is not None:
-            _, _, chance = reference(prober.subject.declared, case, request, tuple(fill), given)
+        if given is not None and known is not None:
+            _, chance = known.decide(request, tuple(fill), given)
             ties = [(index, np.floor(threshold / STEP) * STEP) for index, threshold in chance.thresholds]
             points += [(index, tie + side) for index, tie in ties for side in (-STEP, 0.0, STEP) if 0 <= tie + side < 1]
         for index, value in points:

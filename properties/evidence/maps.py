@@ -5,12 +5,17 @@ the token behind them. Most published code does the same, or uses numbers in the
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from specproof.properties.cases import Case
+from specproof.properties.evidence.calls import Emitted, Request, requests_batch
+from specproof.properties.program import HandedRows
+from specproof.properties.verdict import Undecided
 from specproof.reference.model import Prefix
 from specproof.reference.verifiers import Rule
 
@@ -133,3 +138,43 @@ class DrivenChance:
     def _decided(self, index: int, threshold: float, margin: float) -> None:
         self.margin = min(self.margin, margin)
         self.thresholds.append((index, threshold))
+
+
+@dataclass
+class Reference:
+    """A rule in float64 on the rows of one case, as a subject gets them."""
+
+    rule: Rule
+    case: Case
+    _rows: dict[tuple[Prefix, ...], tuple[HandedRows, HandedRows]] = field(default_factory=dict)
+
+    def decide(self, request: Request, numbers: Sequence[float], given: Map) -> tuple[Emitted, DrivenChance]:
+        """What the rule emits with these numbers, and its decisions.
+
+        Raises ``TooFew`` where the map needs more numbers, ``Undecided`` where the rule itself raises.
+        """
+        target, draft = self._models(request)
+        chance = DrivenChance(numbers, given, request.paths)
+        try:
+            step = self.rule.verify(chance, target, draft, request.paths)  # type: ignore[arg-type]
+        except (ValueError, ZeroDivisionError, AssertionError) as error:
+            raise Undecided(f"the declared rule raised {type(error).__name__}: {error}") from error
+        return Emitted(len(step.accepted), step.tokens), chance
+
+    def _models(self, request: Request) -> tuple[HandedRows, HandedRows]:
+        """Target and draft along the drafts of a request."""
+        if request.paths not in self._rows:
+            drafts = requests_batch(self.case, [request])
+            self._rows[request.paths] = (
+                self._along(request, drafts.target_probs),
+                self._along(request, drafts.draft_rows()),
+            )
+        return self._rows[request.paths]
+
+    def _along(self, request: Request, probs: Tensor) -> HandedRows:
+        rows = {
+            path[:i]: row
+            for path, along in zip(request.paths, probs[0].tolist(), strict=True)
+            for i, row in enumerate(along)
+        }
+        return HandedRows(rows, self.case.vocabulary)
