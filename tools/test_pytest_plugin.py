@@ -8,6 +8,9 @@ from typing import get_args
 
 import pytest
 
+# Inner runs drop the modules that they import; what registers torch operations must be there before, and stay.
+import specproof.parametrize
+import specproof.subjects  # noqa: F401
 from specproof.properties.plan import EvidenceChoice
 from specproof.pytest_plugin import CHOICES
 
