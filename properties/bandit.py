@@ -78,7 +78,7 @@ def bandit_maker(found: Any, *, name: str) -> BanditMaker:
     policy, options = getattr(found, "policy", None), dict(getattr(found, "policy_options", {}))
     beta = getattr(found, "beta", None)
     beta = float(beta) if isinstance(beta, int | float) and math.isfinite(beta) else None
-    promises = {
+    promises: dict[str, Any] = {
         "declared_reward": claimed, "own_reward": own, "policy": policy if isinstance(policy, str) else None,
         "policy_options": options, "beta": beta,
     }  # fmt: skip

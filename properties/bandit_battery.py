@@ -54,21 +54,24 @@ class Runs:
     @property
     def seeds(self) -> int:
         """How many runs."""
-        return self.regret.shape[1]
+        return int(self.regret.shape[1])
 
     @property
     def mean(self) -> Floats:
         """Mean regret at every checkpoint."""
-        return self.regret.mean(1)
+        mean: Floats = self.regret.mean(1)
+        return mean
 
     @property
     def error(self) -> Floats:
         """Its standard error."""
-        return self.regret.std(1, ddof=1) / np.sqrt(self.seeds)
+        error: Floats = self.regret.std(1, ddof=1) / np.sqrt(self.seeds)
+        return error
 
     def at(self, tokens: int) -> Floats:
         """Regret of every run at a checkpoint."""
-        return self.regret[self.checkpoints.index(tokens)]
+        row: Floats = self.regret[self.checkpoints.index(tokens)]
+        return row
 
 
 def fluid(runs: Runs, curve: Sequence[float]) -> Finding:

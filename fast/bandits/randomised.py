@@ -93,10 +93,13 @@ class Believing:
         if self._given.belief == "gauss":
             if completed < self._given.arms:
                 return torch.full((record.runs,), completed)
-            return (record.means + self._given.sd * record.width * torch.special.ndtri(uniforms)).max(0).indices
+            return best(
+                record.means + self._given.sd * record.width * torch.special.ndtri(uniforms), "lowest", uniforms
+            )
         earned = record.sums / record.scale
         failed = (record.pulls - earned).clamp(min=0)
-        return torch.from_numpy(betaincinv(1 + earned.numpy(), 1 + failed.numpy(), uniforms.numpy())).max(0).indices
+        drawn = torch.from_numpy(betaincinv(1 + earned.numpy(), 1 + failed.numpy(), uniforms.numpy()))
+        return best(drawn, "lowest", uniforms)
 
     def update(self, arms: Tensor, rewards: Tensor) -> None:
         """One more round with each arm."""

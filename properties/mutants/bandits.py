@@ -370,7 +370,8 @@ def exploring(title: str, rate: Callable[[int], float]) -> Subject:
 def _faults() -> dict[str, Mutant]:
     """Name, fault, claim, class, what it declares."""
     exact, curve, growth = "exact regret", "noiseless curve", "logarithmic regret"
-    own, sampled = {"reward": BD}, {"evidence": "sampled"}
+    own: dict[str, Any] = {"reward": BD}
+    sampled: dict[str, Any] = {"evidence": "sampled"}
     rows: list[tuple[str, str, str, type[UCB], dict[str, Any], dict[str, Any]]] = [
         ("bandit_greedy_divergence", "no exploration bonus, BD", exact, NoBonus, own, {}),
         ("bandit_greedy_efficiency", "no exploration bonus, BE", exact, NoBonus, {"reward": BE}, {}),
