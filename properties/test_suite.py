@@ -14,7 +14,7 @@ from specproof.properties.mutants import mutant, mutant_rule
 from specproof.properties.mutants.one_draft import MUTANTS
 from specproof.properties.plan import ALPHA_SHARES, Plan
 from specproof.properties.subject import Subject, subject_of_rule, subject_of_verifier
-from specproof.properties.suite import checks
+from specproof.properties.suite import checks, counts
 from specproof.properties.verdict import Verdict, merged
 from specproof.reference.law import total_variation
 from specproof.reference.verifiers import rule
@@ -124,7 +124,7 @@ def test_subjects_with_unserved_needs_are_undecided(capability: str) -> None:
 def test_alpha_of_a_run_adds_up_to_the_family() -> None:
     """The false-alarm rates of the deciding checks sum to what counts may spend of the whole run's."""
     plan = Plan("sampled", seconds=1e-9)
-    spent = [check.run().evidence.alpha or 0 for check in checks(subject_of_verifier(standard, name="s"), plan)]
+    spent = [check.run().evidence.alpha or 0 for check in counts(subject_of_verifier(standard, name="s"), plan)]
     assert sum(spent) == pytest.approx(plan.alpha_of("counts"))
     assert sum(ALPHA_SHARES.values()) <= 1
 
