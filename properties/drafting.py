@@ -71,6 +71,8 @@ def _declared(subject: Subject, runs: Runs, seen: SeenRound) -> list[tuple[float
 def judge_drafts(subject: Subject, runs: Runs, alpha: float) -> Finding:
     """Judge the drafts against their declared rows."""
     evidence = runs.evidence(tolerance=TOLERANCE)
+    if runs.case.tokens == 1 and not any(seen.drafts for _, ran in runs.law for seen in ran.rounds):
+        return Finding(Verdict.NOT_APPLICABLE, "nothing is drafted for a single token", evidence)
     try:
         seen = drafts(subject, runs)
     except LookupError:

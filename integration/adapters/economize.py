@@ -103,7 +103,7 @@ def tree(located: Located, drafts: int = DRAFTS) -> EconomizeTree:
 
 def _parts(located: Located, method: str, takes: str) -> tuple[Any, Any]:
     verifiers = import_from(located.root, "economize.decoding.verifiers")
-    kind = known(verifiers, "RejectionVerifier", "config", located)
-    verifier = object.__new__(kind)  # type: ignore[call-overload] # its settings are the selector's and unused here
+    kind: Any = known(verifiers, "RejectionVerifier", "config", located)
+    verifier = object.__new__(kind)  # its settings are the selector's and unused here
     known(verifier, method, takes, located)
     return verifier, known(verifiers, "Draft", "tokens lengths parents probs", located)

@@ -102,7 +102,7 @@ class Generate:
             Cached(draft), Cached(target), prefix, len(prefix) + tokens, include_prompt=False, speculative_k=self.length,
             **parameters(sampling),
         )  # fmt: skip
-        return written.tolist()  # type: ignore[no-any-return]
+        return written.tolist()
 
 
 def _module(located: Located) -> Any:

@@ -137,7 +137,7 @@ def _stand_in() -> Any:
     from transformers import DynamicCache, GenerationMixin, PreTrainedConfig, PreTrainedModel
     from transformers.modeling_outputs import CausalLMOutputWithPast
 
-    class Config(PreTrainedConfig):
+    class Config(PreTrainedConfig):  # type: ignore[misc]
         """One layer of one head of one number."""
 
         model_type = "specproof-stand-in"
@@ -147,7 +147,7 @@ def _stand_in() -> Any:
             self.vocab_size = vocab_size
             self.num_hidden_layers = self.num_attention_heads = self.num_key_value_heads = self.hidden_size = 1
 
-    class StandIn(PreTrainedModel, GenerationMixin):
+    class StandIn(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         """Asks the harness's model with the text that the cache holds and the new tokens."""
 
         config_class = Config

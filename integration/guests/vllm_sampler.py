@@ -43,10 +43,11 @@ class Function:
         inside = torch.arange(target.shape[1] - 1) < lengths[:, None]
         bonus = torch.multinomial(target[torch.arange(len(lengths)), lengths], 1)
         wanted = SimpleNamespace(all_greedy=False, all_random=True, temperature=torch.ones(len(lengths)), generators={})
-        return rejection_sample(
+        output: torch.Tensor = rejection_sample(
             tokens, lengths.tolist(), int(lengths.max()), lengths.cumsum(0).int(), draft.contiguous(),
             target[:, :-1][inside].log(), bonus, wanted,
         )  # fmt: skip
+        return output
 
 
 class Forward(Function):
@@ -81,7 +82,8 @@ class Forward(Function):
             presence_penalties=none, repetition_penalties=none + 1, output_token_ids=[[] for _ in range(batch)],
             allowed_token_ids_mask=None, bad_words_token_ids={}, logitsprocs=LogitsProcessors(),
         )  # fmt: skip
-        return self.sampler(metadata, draft.contiguous(), logits, wanted).sampled_token_ids
+        output: torch.Tensor = self.sampler(metadata, draft.contiguous(), logits, wanted).sampled_token_ids
+        return output
 
 
 class Cold(Forward):

@@ -7,6 +7,7 @@ reaches them (``hidden_randomness``).
 import atexit
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ class ProcessVerifier:
     def __init__(
         self, command: Sequence[str], limits: Limits | None = None, environment: dict[str, str] | None = None
     ) -> None:
-        self._start = lambda: Channel(command, limits or Limits(), environment)
+        self._start = partial(Channel, command, limits or Limits(), environment)
         self._channel: Channel | None = None
         self._failures: list[Undecided] = []
         self._requests = 0
