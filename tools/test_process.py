@@ -13,6 +13,7 @@ import torch
 import specproof
 from specproof.fast.batch import Drafts
 from specproof.fast.verifiers import VERIFIERS
+from specproof.integration import process
 from specproof.integration.process.channel import Limits
 from specproof.integration.process.verifier import ProcessVerifier
 from specproof.properties import contract, lossless
@@ -26,7 +27,7 @@ from specproof.properties.verdict import Undecided, Verdict
 from specproof.reference.law import total_variation
 from specproof.subjects import UnknownSubject, resolve
 
-SERVE = str(Path(__file__).with_name("serve.py"))
+SERVE = str(Path(process.__file__).with_name("serve.py"))
 STANDARD = '''
 class Guest:
     """Standard verification on uniforms: L coins, then one for the token after them."""
@@ -226,7 +227,7 @@ def test_a_program_in_c_is_probed(tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler on this machine")
-    source = Path(__file__).with_name("example.c")
+    source = Path(process.__file__).with_name("example.c")
     if not source.exists():
         pytest.skip("an installed copy does not bring the example")
     engine = tmp_path / "engine"
