@@ -51,7 +51,7 @@ class Positions:
 def _dyadic(*parts: int) -> Row:
     """A row of powers of two (their exponents), and what is missing to one at the end: no float rounds it."""
     first = [Fraction(1, 2**part) for part in parts]
-    return (*first, 1 - sum(first))
+    return (*first, 1 - sum(first, start=Fraction(0)))
 
 
 def _case(name: str, target: Row, draft: Row, purpose: str) -> Case:
@@ -112,9 +112,9 @@ def observe_far(subject: Subject, case: Case) -> FarRatios:
     found = []
     for request, wanted, given in zip(requests, exact, seen, strict=True):
         for outcome in wanted.keys() | given.keys():
-            expected, observed = float(wanted.get(outcome, 0)), given.get(outcome, 0.0)
-            share = abs(observed - expected) / allowed(expected)
-            found.append(FarRatios(share, f"drafts {request.paths}: {_named(outcome)}", expected, observed, calls))
+            expected, reached = float(wanted.get(outcome, 0)), given.get(outcome, 0.0)
+            share = abs(reached - expected) / allowed(expected)
+            found.append(FarRatios(share, f"drafts {request.paths}: {_named(outcome)}", expected, reached, calls))
     return max(found, key=lambda one: one.worst)
 
 
@@ -207,7 +207,7 @@ def observe_long(subject: Subject, instance: str, seed: int) -> LongBlock:
     assert rule is not None
     target, draft = (Positions(rows) for rows in LONG_BLOCKS[instance])
     exact = mapped(
-        _exact_law(rule.verify, target, draft, ((0,) * LONG,)),  # type: ignore[arg-type]
+        _exact_law(rule.verify, target, draft, ((0,) * LONG,)),
         lambda emitted: emitted.accepted,  # type: ignore[union-attr]
     )
     target_rows, draft_rows = (
