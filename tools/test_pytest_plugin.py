@@ -1,5 +1,6 @@
 """The ways in through pytest: checks as parameters of a test of one's own, and the plugin."""
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -168,7 +169,9 @@ def test_the_wheel_brings_plugin_conformance_schema_and_page(tmp_path: Path) -> 
 
     tested = here("pytest", *CONFORMANCE, "--specproof-subject", "theirs:verify", "--specproof-evidence", "sampled")
     assert tested.returncode == 0, tested.stdout
-    assert "theirs:verify: planned 9, run 9, not applicable 0; held 9, failed 0, undecided 0" in tested.stdout
+    assert re.search(
+        r"theirs:verify: planned (\d+), run \1, not applicable 0; held \1, failed 0, undecided 0", tested.stdout
+    )
     certified = here(
         "specproof.cli", "certify", "theirs:verify", "--evidence", "sampled", "--html", "c.html", "--json", "c.json"
     )
