@@ -14,8 +14,14 @@ from specproof.integration.packages import PACKAGES
 from specproof.integration.shelf import Located
 from specproof.integration.unavailable import Unavailable
 from specproof.properties.cases import one_step_cases
+from specproof.properties.decoder_cases import DecoderCase, decoder_cases
+from specproof.properties.decoder_runs import Runs, probe, row_of
+from specproof.properties.drafting import judge_drafts
 from specproof.properties.evidence.probing import observe_probed
-from specproof.properties.subject import Subject, subject_of_verifier
+from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
+from specproof.properties.lossless import judge_counts
+from specproof.properties.subject import Subject, subject_of_decoder, subject_of_verifier
+from specproof.properties.verdict import Verdict
 from specproof.reference.law import total_variation
 
 FLASHSPEC = """
@@ -70,6 +76,7 @@ ENGINES = {
     "dflash:sparse": {"dflash/__init__.py": "", "dflash/model.py": DFLASH},
     "vllm-ascend": {"vllm_ascend/sample/rejection_sampler.py": ASCEND},
 }  # fmt: skip
+LENGTH = 2
 CASES = [case for case in one_step_cases() if case.name in ("impossible tokens", "reversed")]
 
 
@@ -97,7 +104,9 @@ def here(name: str) -> Located:
         pytest.skip(f"{name}: {reason}")
 
 
-HELD = [name for name, entry in ADAPTERS.items() if entry.group == "light" and ":block" not in name]
+DECODERS = ("litgpt", "litgpt:greedy", "litgpt:generate", "transformers:generate", "transformers:candidates")
+REFUTED = ("vllm-ascend:block",)
+HELD = [name for name, entry in ADAPTERS.items() if entry.group == "light" and name not in DECODERS + REFUTED]
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -109,3 +118,52 @@ def test_installed_engine_keeps_the_law(name: str) -> None:
     cases = {case.name: case for case in one_step_cases(subject.drafting.drafts)}
     case = cases.get("rows by context") or cases["context V2 L2"]
     assert total_variation(observe_probed(subject, case).text, case.target_law) <= 1e-6
+
+
+def decoded(name: str, case_name: str) -> tuple[float, DecoderCase, Subject, Runs]:
+    """Distance of a decoder's probed text from plain decoding on a case."""
+    found = here(name)
+    subject = subject_of_decoder(load(name, found), name=name, version=found.version)
+    case = next(case for case in decoder_cases(LENGTH) if case.name == case_name)
+    runs = probe(subject, case)
+    return float(total_variation(runs.text, case.target_law(row_of(subject)))), case, subject, runs
+
+
+def test_assisted_generation_keeps_the_law() -> None:
+    """The whole ``generate`` of transformers, cache included, writes as plain sampling does; stops count."""
+    pytest.importorskip("transformers")
+    for case in ("plain V3", "stop"):
+        assert decoded("transformers:generate", case)[0] <= 1e-6
+
+
+def test_candidate_generator_breaks_its_contract_with_the_kernel() -> None:
+    """It drafts the most likely token and hands over whole rows: the text is off, and so is the declared law of the drafts.
+
+    On case "reversed" token 2 is always drafted and kept with probability (1/5) / (1/2); correction is by the residual of
+    the rows, in which token 0 has everything: P(2) = .4 in place of .2, P(0) = .6 in place of .5.
+    """
+    pytest.importorskip("transformers")
+    distance, _, subject, runs = decoded("transformers:candidates", "reversed")
+    assert distance == pytest.approx(0.3, abs=1e-6)
+    found = judge_drafts(subject, runs, 1e-6)
+    assert found.verdict is Verdict.FAILED
+    assert "declared is" in found.reason
+
+
+def test_litgpt_at_temperature_zero_is_not_greedy() -> None:
+    """It keeps drafts by the ratio of soft rows; above temperature zero its text is that of plain sampling."""
+    assert decoded("litgpt:greedy", "greedy")[0] > 0.01
+    assert decoded("litgpt", "reversed")[0] <= 1e-6
+
+
+def test_block_verification_of_vllm_ascend_is_refuted_by_counts() -> None:
+    """Its products of uniforms accept too much: a few hundred texts of two drafted tokens refute it at alpha 1e-6.
+
+    Total variation on the case is .3 and more; with 4,096 texts of 9 cells .06 is found with power .999.
+    """
+    for version in PACKAGES["vllm-ascend"].versions:
+        subject = described(f"vllm-ascend:block@{version}", here(f"vllm-ascend:block@{version}"))
+        case = next(case for case in one_step_cases() if case.name == "context V3 L2")
+        sample = observe_sampled(subject, case, SamplePlan(4096, 1e-6, 1e-7, seed=1))
+        assert sample.text.refutations
+        assert judge_counts(sample).counterexample is not None
