@@ -70,11 +70,13 @@ def examine(name: str, on_check: Callable[[str], None] | None = None) -> Entry:
     plan = plan_for(given, subject)
     results = list(_run(given, list(checks(subject, plan)), on_check))
     failed = [result for result in results if result.verdict is Verdict.FAILED]
-    weakest = next((claim for claim in CLAIMS if claim in {result.claim for result in failed}), None)
+    weakest = _weakest(failed)
     convicted = next((result for result in failed if result.property == given.property), None)
     if given.control:
-        decided = {result.verdict for result in results} - {Verdict.NOT_APPLICABLE}
-        as_expected, shown = decided == {Verdict.HELD}, failed[0] if failed else None
+        judged = [result for result in results if result.property not in given.gives_up]
+        as_expected = {result.verdict for result in judged} - {Verdict.NOT_APPLICABLE} == {Verdict.HELD}
+        failed = [result for result in judged if result.verdict is Verdict.FAILED]
+        weakest, shown = _weakest(failed), failed[0] if failed else None
         verdict = "acquitted" if as_expected else ("convicted" if failed else "undecided")
     else:
         as_expected, shown = convicted is not None and weakest == given.violates, convicted
@@ -85,6 +87,10 @@ def examine(name: str, on_check: Callable[[str], None] | None = None) -> Entry:
         shown.evidence.kind if shown else plan.evidence, shown.case if shown else None, weakest,
         distance(given, subject), given.distance, unit, planned, spent, _reason(results, shown),
     )  # fmt: skip
+
+
+def _weakest(failed: list[CheckResult]) -> str | None:
+    return next((claim for claim in CLAIMS if claim in {result.claim for result in failed}), None)
 
 
 def _run(given: Mutant, planned: list[Check], on_check: Callable[[str], None] | None) -> Iterator[CheckResult]:

@@ -12,7 +12,15 @@ import pytest
 
 PROPERTY = "specproof"
 FIXTURE = "specproof_check"
-CHOICES = ("quick", "nightly", "large-vocabulary", "exact", "probed", "driven", "sampled")  # plan.EvidenceChoice, which a test compares
+CHOICES = (
+    "quick",
+    "nightly",
+    "large-vocabulary",
+    "exact",
+    "probed",
+    "driven",
+    "sampled",
+)  # plan.EvidenceChoice, which a test compares
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

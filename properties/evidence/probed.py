@@ -72,7 +72,9 @@ class Settings:
     arity: int = 1
     seed: int = 0
     gumbel: bool = False  # look for races among uniforms that are drawn together
-    idle_choices: bool = False  # look for choices that decide nothing, as of whole loops that draw tokens they do not use
+    idle_choices: bool = (
+        False  # look for choices that decide nothing, as of whole loops that draw tokens they do not use
+    )
 
 
 def explore(ask: Ask, roots: int, settings: Settings) -> list[tuple[int, float, Any]]:

@@ -20,7 +20,7 @@ class Mutant:
 
     It is a ``program`` (with its use of chance, its drafting and the rule that it ``declares``) or what ``make`` returns.
     ``fault_id`` names the entries of the catalogue that it stands for. A ``control`` looks wrong, is right, and must be
-    acquitted by every check. ``evidence`` is the cheapest kind that sees the fault where that is not the strongest.
+    acquitted by every check but those of properties that it ``gives_up``, which have nothing to do with the law. ``evidence`` is the cheapest kind that sees the fault where that is not the strongest.
     ``instance`` is the catalogue's smallest instance (a case) and ``distance`` its published total variation there.
     ``exact`` programs cannot be run as torch code: their fault is in the drafting.
     """
@@ -37,6 +37,7 @@ class Mutant:
     property: str = "lossless"
     fault_id: tuple[str, ...] = ()
     control: bool = False
+    gives_up: tuple[str, ...] = ()
     evidence: str | None = None
     instance: Any = None
     distance: str | None = None
