@@ -8,6 +8,7 @@ its law shows that; seeded by the clock or the operating system its runs do not 
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -91,11 +92,10 @@ class _TorchAnswers(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Script random operations on marked generators, run every other one as it is."""
         kwargs = kwargs or {}
-        arguments = func._schema.arguments
-        # Not every random operation is tagged as one: those left out still take a generator.
-        if torch.Tag.nondeterministic_seeded not in func.tags and all(a.name != "generator" for a in arguments):
+        arguments = _arguments_of_draw(func)
+        if arguments is None:
             return func(*args, **kwargs)
-        given = {argument.name: value for argument, value in zip(arguments, args, strict=False)} | kwargs
+        given = dict(zip(arguments, args, strict=False)) | kwargs
         source = given.get("generator")
         if not is_marked(torch.default_generator if source is None else source):
             return func(*args, **kwargs)
@@ -109,6 +109,14 @@ class _TorchAnswers(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return values
         written: Tensor = given["out"] if "out" in given else given["self"]
         return (written.resize_(values.shape) if "out" in given else written).copy_(values)
+
+
+@cache
+def _arguments_of_draw(func: Any) -> tuple[str, ...] | None:
+    """Names of the arguments of a random operation; None for any other. Asked for once: a probe runs millions of them."""
+    names = tuple(argument.name for argument in func._schema.arguments)
+    # Not every random operation is tagged as one: those left out still take a generator.
+    return names if torch.Tag.nondeterministic_seeded in func.tags or "generator" in names else None
 
 
 Given = dict[str, Any]
