@@ -37,13 +37,22 @@ def compiled(located: Located) -> tuple[Any, Any]:
             load(str(library))
         except OSError as error:
             raise Unavailable(f"{located.package.name} {located.version}: {error}") from None
+    return registered(f"{located.package.name} {located.version}")
+
+
+def registered(where: str) -> tuple[Any, Any]:
+    """The kernels of a library that is loaded. Raises ``Unavailable``, naming ``where``, unless their signatures are as known.
+
+    They read raw pointers, so another signature must not be called.
+    """
+    space: Any = torch.ops._C
     found = []
     for name, arguments in SCHEMAS.items():
         if not hasattr(space, name):
-            raise Unavailable(f"{located.package.name} {located.version} has no kernel {name}")
+            raise Unavailable(f"{where} has no kernel {name}")
         schema = getattr(space, name).default._schema
         if [argument.name for argument in schema.arguments] != arguments.split():
-            raise Unavailable(f"{located.package.name} {located.version}: {name} has another signature: {schema}")
+            raise Unavailable(f"{where}: {name} has another signature: {schema}")
         found.append(getattr(space, name))
     return found[0], found[1]
 

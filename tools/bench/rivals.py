@@ -15,18 +15,9 @@ import torch
 
 from specproof.bench.clock import Contender
 from specproof.bench.inputs import Inputs
-from specproof.integration.adapters import transformers
+from specproof.integration.adapters import transformers, vllm
 from specproof.integration.unavailable import Unavailable
 
-SCHEMAS = {  # the kernels read raw pointers, so another signature must not be called
-    "rejection_random_sample_kernel_impl": (
-        "output_token_ids cu_num_draft_tokens draft_token_ids draft_probs target_probs bonus_token_ids recovered_token_ids"
-        " uniform_probs is_greedy max_spec_len vocab_size no_draft_probs"
-    ),
-    "sample_recovered_tokens_kernel_impl": (
-        "output_token_ids cu_num_draft_tokens draft_token_ids draft_probs target_probs inv_q vocab_size no_draft_probs"
-    ),
-}
 INSTALL = "pip install --no-deps"
 
 
@@ -97,15 +88,7 @@ def _vllm_kernels() -> tuple[Any, Any]:
     if not hasattr(space, "rejection_random_sample_kernel_impl"):
         load: Any = torch.ops.load_library
         load(_vllm_library())
-    found = []
-    for name, arguments in SCHEMAS.items():
-        if not hasattr(space, name):
-            raise Unavailable(f"the installed vLLM has no kernel {name}")
-        schema = getattr(space, name).default._schema
-        if [argument.name for argument in schema.arguments] != arguments.split():
-            raise Unavailable(f"the installed vLLM's {name} has another signature: {schema}")
-        found.append(getattr(space, name))
-    return found[0], found[1]
+    return vllm.registered("the installed vLLM")
 
 
 def _vllm_library() -> str:

@@ -15,6 +15,7 @@ from specproof.fast.switching import Chooser, SwitchingDrafter
 from specproof.fast.verifiers import standard
 from specproof.reference.bandits import Bandit, policy, reward
 from specproof.reference.chance import Dice
+from specproof.regret.claims_published import SPEED_UPS
 from specproof.study.measured import Estimate, Speed, long_run
 
 SCHEMA = "specproof-study-metasd/1"
@@ -29,15 +30,6 @@ BANDITS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("successive halving, BD", "successive_halving", "block_divergence", {}),
     ("random", "random", "block_divergence", {}),
 )
-# Speed-ups of MetaSD (ICLR 2026 submission): best single drafter, one for all, MetaSD-UCB.
-PAPER = {
-    "black box, code": (2.437, 2.435, 2.300),
-    "black box, translation": (2.076, 1.032, 1.587),
-    "black box, mathematics": (2.454, 1.571, 2.280),
-    "white box, code": (3.934, 3.776, 3.724),
-    "white box, translation": (2.496, 2.143, 2.318),
-    "white box, mathematics": (3.903, 3.049, 3.520),
-}
 Query = tuple[str, list[int]]
 Listen = Callable[[str, int, int], None]
 
@@ -164,6 +156,6 @@ def render(rows: Sequence[Row], singles: Sequence[str]) -> RenderableType:
     )
     for title in ("", "best single", "one for all", "MetaSD-UCB", "of best single"):
         paper.add_column(title, justify="left" if title == "" else "right")
-    for name, (single, one, ucb) in PAPER.items():
+    for name, (single, one, ucb) in SPEED_UPS.items():
         paper.add_row(name, f"{single:.3f}", f"{one:.3f}", f"{ucb:.3f}", f"{ucb / single:.3f}")
     return Group(*parts, paper)
