@@ -165,7 +165,7 @@ def test_a_missing_gpu_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_changed_kernel_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release whose kernels take other arguments must not be called."""
-    monkeypatch.setattr(rivals, "SCHEMAS", {"rejection_random_sample_kernel_impl": "something else"})
+    monkeypatch.setattr(vllm, "SCHEMAS", {"rejection_random_sample_kernel_impl": "something else"})
     given = verify.inputs(Size(1, 1, 2, 40), device=torch.device("cpu"))
     found, skipped = rivals.rivals(given, {"vLLM C++ kernels": rivals.vllm_from_probabilities})
     assert not found
