@@ -11,6 +11,7 @@ import torch
 from specproof.bench import clock, command, efficiency, layers, rivals, select, verify
 from specproof.bench.inputs import Size
 from specproof.cli import USAGE, main
+from specproof.integration.adapters import vllm
 
 RIVALS = {"vLLM C++ kernels", "flashspec", "transformers"}
 TINY = {
