@@ -14,6 +14,7 @@ from specproof.properties.verdict import Verdict
 from specproof.subjects import parse_options
 
 SUBJECTS = '''
+import os
 import numpy as np
 import torch
 from specproof import Drafting, Outcome
@@ -56,6 +57,11 @@ class ChangesInput(Base):
         return outcome
 
 class HidesRandomness(Base):
+    def verify(self, drafts, generator, carry=None):
+        coins = np.frombuffer(os.urandom(4 * drafts.batch * (drafts.length + 1)), np.uint32) / 2**32
+        return standard.verify(drafts, torch.from_numpy(coins.reshape(drafts.batch, -1)))
+
+class KeepsAGenerator(Base):
     def verify(self, drafts, generator, carry=None):
         return standard.verify(drafts, torch.from_numpy(hidden.random((drafts.batch, drafts.length + 1))))
 
@@ -159,7 +165,8 @@ def test_usage_errors_exit_64_with_a_message(
         ("HidesRandomness", 2, "randomness that the probe cannot see"),
         ("NeverDraws", 1, "Weakest claim violated: first token"),
         ("HashesInputs", 1, "Weakest claim violated: first token"),
-        ("Gaussian", 2, "draws with aten::randn, which the probe cannot script"),
+        ("KeepsAGenerator", 0, "HELD"),
+        ("Gaussian", 0, "HELD"),
         ("Right", 0, "HELD"),
     ],
 )

@@ -33,7 +33,10 @@ def version() -> str:
 
 
 class SpeculativeSampling:
-    """The installed function as a verifier. ``assistant_ensemble_weight`` below 1 is lossy by design."""
+    """The installed function as a verifier, held to the target's law whatever its options.
+
+    ``assistant_ensemble_weight`` below 1 loses it; acceptance is then that of the ensemble rule.
+    """
 
     drafting = Drafting(drafts=1)
 
@@ -54,8 +57,7 @@ class SpeculativeSampling:
         weight = options.get("assistant_ensemble_weight")
         self.rule = "standard" if weight is None else "ensemble"
         self.rule_options = {} if weight is None else {"weight": Fraction(str(weight))}
-        lossy = {"lossy_by_design"} if weight not in (None, 1) else set()
-        self.capabilities = frozenset({"batch", "global_rng", "takes_logits"} | lossy)
+        self.capabilities = frozenset({"batch", "global_rng", "takes_logits"})
 
     def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
         """Verify the batch one request after the other; randomness is the global generator's."""
@@ -97,5 +99,5 @@ def load(**options: Any) -> SpeculativeSampling:
 
 
 def kernel(located: Located, assistant_ensemble_weight: float | None = None) -> SpeculativeSampling:  # noqa: ARG001
-    """Return the function as a verifier; a weight below one is lossy by design."""
+    """Return the function as a verifier; a weight below one loses the target's law."""
     return load() if assistant_ensemble_weight is None else load(assistant_ensemble_weight=assistant_ensemble_weight)

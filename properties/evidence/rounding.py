@@ -137,10 +137,15 @@ def observe_tail(subject: Subject) -> tuple[float, int]:
     """Probability that a tail token is emitted after a draft that is all but certain, and calls made for it.
 
     A race is not probed but forced: a tail token can win if it does with the best number that it can draw, and those of
-    all others in their middle. Raises ``Undecided`` where the law cannot be read.
+    all others in their middle. Raises ``Undecided`` where the law cannot be read, here or on rows that hide nothing: hidden
+    randomness shows where every token is likely, and would pass for tokens that never come here.
     """
     case = replace(TAILED, drafts=subject.drafting.drafts)
     request = Request((), ((0,),) * case.drafts)
+    plain = replace(FAR[0], drafts=case.drafts)
+    ordinary = Request((), _drafts_from(plain, 0, subject))
+    with Prober(subject, plain, SPOT_CHECKS).ready(ordinary) as prober:
+        list(prober.laws([ordinary]))
     forced = _forced(subject, requests_batch(case, [request]), case.vocabulary)
     if forced is not None:
         return forced
