@@ -135,13 +135,14 @@ def test_unattributed_draws_are_judged_by_the_law_of_two_requests() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("evidence", ["driven", "sampled"])
-def test_one_wrong_request_in_4096_is_convicted_at_the_planned_size(evidence: str) -> None:
-    """The nightly battery compares all 4,096 alone (exact), and counts each 1,024 times (false alarms below 4e-8)."""
-    kinds = {"driven": 0, "sampled": -1}
+def test_one_wrong_request_in_4096_is_convicted_at_the_planned_size() -> None:
+    """The nightly battery counts each of 4,096 requests 1,024 times (false alarms below 4e-8).
+
+    It also compares all of them alone, one answer each: a single wrong row often gives the right answer there.
+    """
     subject = subject_of_verifier(one_in_4096(), name="x")
-    check = list(batch_checks(subject, Plan("nightly")))[kinds[evidence]]
-    assert check.kind == evidence
+    check = list(batch_checks(subject, Plan("nightly")))[-1]
+    assert check.kind == "sampled"
     result = check.run()
     assert result.verdict is Verdict.FAILED
     assert "4095" in result.reason
