@@ -162,7 +162,17 @@ def scripted(subject: Subject, drafts: Drafts) -> Iterator[Way]:
                 if _attributes(way := kind(subject, kept), probe):
                     yield way
                     return
+        if _ignores_draws(subject, probe):  # then whoever they belong to, nothing depends on them
+            with answered(subject.verifier) as kept:
+                yield ByRow(subject, kept)
+                return
     raise Undecided("the draws of a batch cannot be attributed to its requests")
+
+
+def _ignores_draws(subject: Subject, drafts: Drafts) -> bool:
+    """Whether the answers are the same for every one of eight seeds."""
+    found = [answers(subject, drafts, torch.Generator().manual_seed(seed)) for seed in range(8)]
+    return all(other == found[0] for other in found)
 
 
 def _attributes(way: Way, drafts: Drafts) -> bool:
