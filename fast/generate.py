@@ -19,6 +19,7 @@ from torch import Tensor
 from specproof.fast.batch import Drafts, Outcome, Randomness, Verifier
 from specproof.fast.drafters import Drafter, DraftSession, NoDrafts, Proposal
 from specproof.fast.language_model import CachedTexts, LanguageModel, Scores
+from specproof.fast.randomness import splitmix
 from specproof.fast.sampling import Sampling
 from specproof.fast.verifiers import standard
 from specproof.fast.verifiers.nodes import first_sharing
@@ -35,9 +36,9 @@ class Round:
     emitted: int
 
 
-@dataclass
+@dataclass(eq=False)
 class Generated:
-    """One request's text so far."""
+    """One request's text so far. Requests that are alike are still two."""
 
     prompt: list[int]
     seed: int
@@ -230,7 +231,7 @@ class Loop:
         batch, paths, length = proposal.tokens.shape
         if length == 0:
             return self._settings.sampling.rows(texts, scores.logits[:, 0])[:, None, None]
-        lead = first_sharing_of(proposal)  # [B, K, L]
+        lead = first_sharing(proposal.tokens)  # [B, K, L]
         node = 1 + lead * length + torch.arange(length, device=lead.device)
         node = torch.cat([torch.zeros_like(node[..., :1]), node], dim=2)  # [B, K, L + 1]
         if not self._settings.sampling.processors:
@@ -283,11 +284,6 @@ class Loop:
         return request.stopped or len(request.tokens) >= self._settings.tokens
 
 
-def first_sharing_of(proposal: Proposal) -> Tensor:
-    """The first draft that shares the first i + 1 tokens of draft k, [B, K, L]."""
-    return first_sharing(Drafts(proposal.tokens, None, proposal.tokens[..., None]))
-
-
 def _ragged(proposal: Proposal) -> Tensor | None:
     """The lengths where they differ from the drafts' own."""
     whole = proposal.lengths == proposal.tokens.shape[2]
@@ -306,16 +302,12 @@ class _Clock:
         self._since = now
 
 
-PURPOSES = {"draft": 1, "verify": 2, "plain": 3}
-MASK = (1 << 64) - 1
+PURPOSES = {"draft": 1, "verify": 2}
 
 
 def stream(seed: int, step: int, purpose: str) -> int:
-    """A seed of its own for one purpose at one round: Steele's splitmix64 over the three numbers."""
+    """A seed of its own for one purpose at one round."""
     mixed = 0
     for part in (seed, step, PURPOSES[purpose]):
-        mixed = (mixed + part + 0x9E3779B97F4A7C15) & MASK
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
-        mixed ^= mixed >> 31
+        mixed = splitmix(mixed + part)
     return mixed >> 1

@@ -29,9 +29,14 @@ def uniforms(source: Randomness, batch: int, count: int, device: torch.device) -
 def own_stream(seed: int) -> int:
     """A seed for verification alone: whoever drafts from the request's seed as it is draws other numbers.
 
-    Mixed (Steele's splitmix64) because torch reads no more than 32 bits of a seed on the CPU: those above must count too.
+    Mixed because torch reads no more than 32 bits of a seed on the CPU: those above must count too.
     """
-    mixed = (seed + 0x9E3779B97F4A7C15) % 2**64
+    return splitmix(seed)
+
+
+def splitmix(number: int) -> int:
+    """One step of Steele's splitmix64: 64 bits in which every bit of ``number`` counts."""
+    mixed = (number + 0x9E3779B97F4A7C15) % 2**64
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ mixed >> shift) * factor % 2**64
     return mixed ^ mixed >> 31

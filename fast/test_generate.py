@@ -170,3 +170,14 @@ def test_streams_differ_in_every_argument() -> None:
     """No two of a thousand seeds, rounds and purposes meet."""
     seeds = {stream(*key) for key in itertools.product(range(10), range(50), ("draft", "verify"))}
     assert len(seeds) == 1000
+
+
+def test_requests_that_are_alike_are_heard_apart() -> None:
+    """The same prompt twice with one seed: each gets its own tokens, once."""
+    heard: dict[int, list[int]] = {0: [], 1: []}
+    settings = Settings(9, 1, 3)
+    made = generate(
+        TARGET, ModelDrafter(DRAFT), standard, [[1, 2]] * 2, settings, seeds=[4, 4],
+        on_tokens=lambda index, new: heard[index].extend(new),
+    )  # fmt: skip
+    assert heard == {0: made[0].tokens, 1: made[1].tokens}

@@ -31,8 +31,7 @@ def text(observation: Observation) -> Finding:
 
 def _compare(observation: Observation, seen: Mapping[Prefix, Any], wanted: Mapping[Prefix, Fraction]) -> Finding:
     exact = observation.kind == "exact"
-    expected: Mapping[Prefix, Any] = wanted if exact else {text: float(mass) for text, mass in wanted.items()}
-    distance = total_variation(seen, expected)
+    distance = total_variation(seen, observation.like(wanted))
     evidence = Evidence(
         observation.kind,
         total_variation=float(distance),

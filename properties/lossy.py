@@ -30,14 +30,14 @@ def declared_law(subject: Subject) -> Callable[[Observation], Finding]:
     """Judge a law against what the subject declares; the finding states how far from the target that is."""
 
     def judge(observation: Observation) -> Finding:
-        deviation = total_variation(observation.text, _like(observation, observation.case.target_law))
+        deviation = total_variation(observation.text, observation.like(observation.case.target_law))
         if subject.declared is None:
             return _within(subject, observation, float(deviation))
         wanted = _of_rule(subject, observation.case)
         pair = (
-            (observation.text, _like(observation, wanted.text))
+            (observation.text, observation.like(wanted.text))
             if observation.case.iterated
-            else (observation.steps, _like(observation, wanted.steps))
+            else (observation.steps, observation.like(wanted.steps))
         )
         distance = float(total_variation(*pair))
         evidence = _evidence(observation, distance)
@@ -65,12 +65,6 @@ def _of_rule(subject: Subject, case: Case) -> Observation:
     assert subject.declared is not None
     rule = subject_of_rule(subject.declared, name=subject.declared.name, version="", drafts=case.drafts)
     return observe_exactly(rule, case)
-
-
-def _like(observation: Observation, law: object) -> dict[Prefix, Fraction | float]:
-    """The law in the observation's own numbers."""
-    items = law.items()  # type: ignore[attr-defined]
-    return dict(items) if observation.kind == "exact" else {key: float(mass) for key, mass in items}
 
 
 def _fractions(law: Mapping[Prefix, Mass]) -> dict[Prefix, Fraction]:

@@ -1,5 +1,6 @@
 """What is being certified, whatever its origin, in the one form that the evidence understands."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -53,10 +54,7 @@ def subject_of_verifier(
             f"{name} has no verify(drafts, generator, carry=None) method; "
             "wrap a plain function with specproof.from_function(function)"
         )
-    capabilities = frozenset(getattr(verifier, "capabilities", {"batch"}))
-    for capability in capabilities:
-        if capability not in CAPABILITIES:
-            raise ValueError(nearest("capability", capability, CAPABILITIES))
+    capabilities = _known("capability", getattr(verifier, "capabilities", {"batch"}), CAPABILITIES)
     declared = getattr(verifier, "rule", None)
     beyond = sorted(capabilities & UNSUPPORTED.keys())
     return Subject(
@@ -71,6 +69,14 @@ def subject_of_verifier(
         unavailable=f"{beyond[0]}: {UNSUPPORTED[beyond[0]]}" if beyond else None,
         options=options or {},
     )
+
+
+def _known(what: str, given: Iterable[str], allowed: Iterable[str]) -> frozenset[str]:
+    """The capabilities, each one that there is."""
+    for capability in given:
+        if capability not in allowed:
+            raise ValueError(nearest(what, capability, allowed))
+    return frozenset(given)
 
 
 def _deviation(name: str, given: Any) -> float | None:
@@ -98,10 +104,7 @@ def subject_of_decoder(
     """
     if not callable(getattr(decoder, "decode", None)):
         raise TypeError(f"{name} has no decode(target, draft, prefix, tokens, generator, sampling) method")
-    capabilities = frozenset(getattr(decoder, "capabilities", ()))
-    for capability in capabilities:
-        if capability not in DECODER_CAPABILITIES:
-            raise ValueError(nearest("capability of a decoder", capability, DECODER_CAPABILITIES))
+    capabilities = _known("capability of a decoder", getattr(decoder, "capabilities", ()), DECODER_CAPABILITIES)
     return Subject(
         name=name,
         kind="decoder",

@@ -20,6 +20,7 @@ from specproof.bench.command import bench
 from specproof.certificate import Certificate
 from specproof.certification import certify as run_certification
 from specproof.certification import planned_checks
+from specproof.exit_codes import CRASH, EXIT, USAGE
 from specproof.expected import Expectations, check_expected, read_expected
 from specproof.generate_command import command as generate
 from specproof.install_command import install_packages
@@ -36,7 +37,7 @@ from specproof.power_command import power
 from specproof.properties.evidence.history import History
 from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
-from specproof.properties.verdict import Verdict, merged
+from specproof.properties.verdict import merged
 from specproof.reference.names import nearest
 from specproof.regret.command import regret
 from specproof.replay import replay
@@ -48,8 +49,6 @@ from specproof.usage import UsageError, refuse
 from specproof.write_command import write
 from specproof.zoo_command import zoo
 
-EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
-USAGE, CRASH = 64, 70
 COUNTING = ("quick", "nightly", "large-vocabulary", "sampled")
 
 

@@ -21,6 +21,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from specproof.certificate import SCHEMA, Certificate, Conclusion, conclude, counted
+from specproof.exit_codes import EXIT
 from specproof.fast.batch import Drafting
 from specproof.kept import KeptCase, NotKept, case_of, evidence_names
 from specproof.output import check_destination, report_console, write_data
@@ -34,7 +35,6 @@ from specproof.reference.verifiers import rule
 from specproof.subjects import __version__
 from specproof.usage import refuse
 
-EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 NAMED_AGAIN = ("rule", "verifier")  # kinds whose checks follow from what a certificate says of the subject
 SHOWN = 12
 JUDGEMENT = "specproof-judgement/1"

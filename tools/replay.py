@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
+from specproof.exit_codes import EXIT
 from specproof.law_command import ROWS, read_instance
 from specproof.output import check_destination, report_console, write_data
 from specproof.properties.cases import Case
@@ -24,8 +25,6 @@ from specproof.reference.law import total_variation
 from specproof.report import STYLE, counterexample_tables
 from specproof.subjects import UnknownSubject, parse_options, resolve
 from specproof.usage import UsageError, refuse
-
-EXIT = {Verdict.HELD: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
 
 def replay(

@@ -104,7 +104,7 @@ def needs_rows(name: str, drafts: Drafts) -> Drafts:
     return drafts
 
 
-def first_sharing(drafts: Drafts) -> Tensor:
-    """The first draft that shares the first i + 1 tokens of draft k, [B, K, L]."""
-    same = (drafts.tokens[:, :, None] == drafts.tokens[:, None]).long().cumprod(-1)  # [B, K, K, L]
+def first_sharing(tokens: Tensor) -> Tensor:
+    """The first of drafts ``tokens`` [B, K, L] that shares the first i + 1 tokens of draft k, [B, K, L]."""
+    same = (tokens[:, :, None] == tokens[:, None]).long().cumprod(-1)  # [B, K, K, L]
     return same.argmax(2)

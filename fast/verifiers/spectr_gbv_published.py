@@ -31,7 +31,7 @@ def verify(drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:
     last, flips = coins(generator, drafts, each=drafts.paths)
     ratio, mass = joints(drafts)
     passing = passing_probabilities(drafts, ratio, mass)
-    lead = first_sharing(drafts)
+    lead = first_sharing(drafts.tokens)
     rows = torch.arange(batch, device=drafts.device)
     path, accepted = torch.zeros_like(rows), torch.zeros_like(rows)
     rejected = torch.zeros(batch, paths, length, dtype=torch.bool, device=drafts.device)

@@ -98,7 +98,7 @@ class Stack:
 
 def schedule(drafts: Drafts) -> Tensor:
     """The events of every request, [B, T, 3]; the last one is its root's."""
-    lead, lengths = first_sharing(drafts).tolist(), drafts.each_length().tolist()
+    lead, lengths = first_sharing(drafts.tokens).tolist(), drafts.each_length().tolist()
     lists = [events(tuple(tuple(first[:length]) for first in one)) for one, length in zip(lead, lengths, strict=True)]
     return torch.nn.utils.rnn.pad_sequence(lists, batch_first=True).to(drafts.device)
 

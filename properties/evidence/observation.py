@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import Emitted, Returned
@@ -27,6 +28,10 @@ class Observation:
     tolerance: Mass
     calls: int = 0
     spot_checks: int = 0
+
+    def like(self, law: Mapping[Any, Mass]) -> dict[Any, Mass]:
+        """A law in the observation's own numbers: fractions where it is exact, floats otherwise."""
+        return dict(law) if self.kind == "exact" else {outcome: float(mass) for outcome, mass in law.items()}
 
     @property
     def accepted_law(self) -> dict[int, Mass]:

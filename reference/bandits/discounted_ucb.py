@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from specproof.reference.bandits.block import Number
-from specproof.reference.bandits.policy import Ties, best, check_arms, check_ties
+from specproof.reference.bandits.policy import Ties, best, check_arms, check_ties, indices
 from specproof.reference.chance import Chance
 
 
@@ -41,11 +41,7 @@ class DiscountedUCB:
         if 0 in state.weights:
             return state.weights.index(0)
         clock = 2 * max(0.0, math.log(sum(state.weights)))
-        scores = [
-            float(total / weight) + self.beta * math.sqrt(clock / weight)
-            for weight, total in zip(state.weights, state.sums, strict=True)
-        ]
-        return best(scores, self.ties, chance)
+        return best(indices(state.weights, state.sums, clock, self.beta), self.ties, chance)
 
     def update(self, state: Faded, arm: int, reward: Number) -> Faded:
         """Fade all, then add the round."""

@@ -77,6 +77,13 @@ def replaced(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]
     return (*values[:index], value, *values[index + 1 :])
 
 
+def indices(weights: Sequence[Number], sums: Sequence[Number], clock: float, beta: float) -> list[float]:
+    """``mean + beta sqrt(clock / weight)`` of every arm: what the UCB family ranks by, each with its own clock and weights."""
+    return [
+        float(total / weight) + beta * math.sqrt(clock / weight) for weight, total in zip(weights, sums, strict=True)
+    ]
+
+
 def best(scores: Sequence[Number], ties: Ties, chance: Chance) -> int:
     """Index of the highest score; the lowest of several, or any of them with equal probability."""
     highest = max(scores)

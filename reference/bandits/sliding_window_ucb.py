@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from specproof.reference.bandits.block import Number
-from specproof.reference.bandits.policy import Ties, best, check_arms, check_ties
+from specproof.reference.bandits.policy import Ties, best, check_arms, check_ties, indices
 from specproof.reference.chance import Chance
 
 
@@ -45,11 +45,7 @@ class SlidingWindowUCB:
         if 0 in state.pulls:
             return state.pulls.index(0)
         clock = 2 * math.log(len(state.arms))
-        scores = [
-            float(total / n) + self.beta * math.sqrt(clock / n)
-            for n, total in zip(state.pulls, state.sums, strict=True)
-        ]
-        return best(scores, self.ties, chance)
+        return best(indices(state.pulls, state.sums, clock, self.beta), self.ties, chance)
 
     def update(self, state: Window, arm: int, reward: Number) -> Window:
         """Add the round; drop the oldest of a full window."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specproof.reference.bandits.block import Number
-from specproof.reference.bandits.policy import Record, Ties, best, check_arms, check_ties, empty
+from specproof.reference.bandits.policy import Record, Ties, best, check_arms, check_ties, empty, indices
 from specproof.reference.chance import Chance
 
 
@@ -40,8 +40,7 @@ class MetaSDUCB:
         if 0 in state.pulls:
             return state.pulls.index(0)
         clock = 2 * math.log(state.completed)
-        scores = [state.mean(arm) + self.beta * math.sqrt(clock / n) for arm, n in enumerate(state.pulls)]
-        return best(scores, self.ties, chance)
+        return best(indices(state.pulls, state.sums, clock, self.beta), self.ties, chance)
 
     def update(self, state: Record, arm: int, reward: Number) -> Record:
         """One more round with the arm."""
