@@ -8,8 +8,9 @@ LIMITS. A change of behaviour is only searched between points that already behav
 the later draws; two changes that hide each other are missed. Spot checks at random quantiles guard this: every one must
 land where the cells predict. One that does not is added to the fillings and points that are tried, and the cells are
 refined; if that does not end, the verdict is UNDECIDED. What stays unseen after n checks has a mass below 14/n, except with
-probability 1e-6. Randomness that was not handed over (``intercept``) shows as runs that do not repeat, and is UNDECIDED;
-so is a function of several draws at once that is no race, such as a sum. Draws finer than 2^-32 are read at 2^-32.
+probability 1e-6; after n checks inside every cell, so small a share of each cell. Randomness that was not handed over
+(``intercept``) shows as runs that do not repeat, and is UNDECIDED; so is a function of several draws at once that is no
+race, such as a sum. Draws finer than 2^-32 are read at 2^-32.
 """
 
 import math
@@ -45,19 +46,47 @@ class Node:
     fills: list[tuple[float, ...]]
     points: list[float] = field(default_factory=list)
     races: dict[int, bool] = field(default_factory=dict)
+    spans: dict[int, tuple[float, float]] = field(default_factory=dict)  # by position, where the answer may lie
     position: int = 0
     atom: Atom | None = None
     children: list["Node"] = field(default_factory=list)
     locate: Locate = lambda _: 0
     result: Any = None
 
-    def divide(self, position: int, cells: list[tuple[float, dict[int, float]]], locate: Locate) -> None:
-        """Give the node one child for each cell: its share of the mass, and answers that lie in it."""
+    def divide(self, position: int, cells: list["Cell"], locate: Locate) -> None:
+        """Give the node one child for each cell."""
         self.position, self.locate = position, locate
         self.children = [
-            Node(self.root, fix(self.fixed, answers), self.mass * share, list(self.fills), races=dict(self.races))
-            for share, answers in cells
+            Node(
+                self.root,
+                fix(self.fixed, cell.answers),
+                self.mass * cell.share,
+                list(self.fills),
+                races=dict(self.races),
+                spans=self.spans | ({} if cell.span is None else {position: cell.span}),
+            )
+            for cell in cells
         ]
+
+    def somewhere(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Random quantiles in the node's cell; races as they are answered."""
+        quantiles = rng.random(max(PERIOD, len(self.fixed)))
+        for position, answer in enumerate(self.fixed):
+            if position in self.spans:
+                low, high = self.spans[position]
+                quantiles[position] = low + (high - low) * quantiles[position]
+            elif not math.isnan(answer):
+                quantiles[position] = answer
+        return tuple(quantiles)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of one draw or race: its share of the mass, answers that lie in it, and where a draw's may lie."""
+
+    share: float
+    answers: dict[int, float]
+    span: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +96,7 @@ class Settings:
     fills: int = 3
     grid: int = 3
     spot_checks: int = 300
+    each_cell: int = 0  # spot checks inside every cell, for laws whose small probabilities matter
     refinements: int = 30
     cells: int = 64
     arity: int = 1
@@ -193,9 +223,7 @@ def _next_atom(node: Node, runs: list[Run]) -> tuple[int, Atom | None]:
     return waiting if waiting is not None else (0, None)
 
 
-def _interval_cells(
-    position: int, edges: list[float], atom: Atom
-) -> tuple[list[tuple[float, dict[int, float]]], Locate]:
+def _interval_cells(position: int, edges: list[float], atom: Atom) -> tuple[list[Cell], Locate]:
     """Cells between the edges on one axis, each answered in its middle (on the lattice of a uniform)."""
     cells, ends, low = [], [], 0.0
     for edge in edges:
@@ -203,16 +231,16 @@ def _interval_cells(
             middle = low + (edge - low) / 2
             if isinstance(atom, Uniform):
                 middle = low + math.floor((edge - low) * 2**atom.bits / 2) / 2**atom.bits
-            cells.append((edge - low, {position: middle}))
+            cells.append(Cell(edge - low, {position: middle}, (low, edge)))
             ends.append(edge)
             low = edge
     return cells, lambda quantiles: min(int(np.searchsorted(ends, quantiles[position], side="right")), len(ends) - 1)
 
 
-def _race_cells(race: RaceCells) -> tuple[list[tuple[float, dict[int, float]]], Locate]:
+def _race_cells(race: RaceCells) -> tuple[list[Cell], Locate]:
     """One cell for each index that can win the race."""
     able = [j for j, weight in enumerate(race.weights) if weight > 0]
-    cells = [(race.weights[j], race.forced(j)) for j in able]
+    cells = [Cell(race.weights[j], race.forced(j)) for j in able]
     return cells, lambda quantiles: able.index(race.winner(quantiles))
 
 
@@ -262,9 +290,13 @@ def _changes(node: Node, position: int, atom: Uniform, settings: Settings) -> As
 
 def leaves(node: Node) -> list[tuple[int, float, Any]]:
     """The cells below a node."""
+    return [(leaf.root, leaf.mass, leaf.result) for leaf in _ends(node)]
+
+
+def _ends(node: Node) -> list[Node]:
     if not node.children:
-        return [(node.root, node.mass, node.result)]
-    return [leaf for child in node.children for leaf in leaves(child)]
+        return [node]
+    return [leaf for child in node.children for leaf in _ends(child)]
 
 
 def located(tree: Node, quantiles: Sequence[float]) -> list[Node]:
@@ -280,6 +312,8 @@ def spot_check(ask: Ask, trees: list[Node], settings: Settings, rng: np.random.G
     """Run random quantiles and return the nodes whose cells they contradict, each with the witness as a new filling."""
     order = rng.permutation(len(trees))
     tapes = [Tape(int(order[i % len(trees)]), (), tuple(rng.random(PERIOD))) for i in range(settings.spot_checks)]
+    ends = [leaf for tree in trees for leaf in _ends(tree)] if settings.each_cell else []
+    tapes += [Tape(leaf.root, (), leaf.somewhere(rng)) for leaf in ends for _ in range(settings.each_cell)]
     contradicted: dict[int, Node] = {}
     for tape, run in zip(tapes, ask(tapes), strict=True):
         chain = located(trees[tape.root], tape.fill)

@@ -61,11 +61,14 @@ class Observed:
 class Prober:
     """Runs a subject on scripted draws and counts the runs. Use as ``with Prober(...).ready() as prober``."""
 
-    def __init__(self, subject: Subject, case: Case, spot_checks: int | None = None, *, hand: bool = False) -> None:
-        """``hand`` uniforms rather than a generator to who takes both."""
+    def __init__(
+        self, subject: Subject, case: Case, spot_checks: int | None = None, *, each_cell: int = 0, hand: bool = False
+    ) -> None:
+        """Check ``spot_checks`` runs at random, and so many in each cell; ``hand`` uniforms to who takes both."""
         self.subject = subject
         self.case = case
         self.few = spot_checks
+        self.each_cell = each_cell
         self.calls = 0
         self.spot_checks = 0
         self.batched = "batch" in subject.capabilities
@@ -138,7 +141,7 @@ class Prober:
             ]
 
         checks = max(settings.spot_checks, 4 * len(requests)) if self.few is None else self.few
-        settings = replace(settings, spot_checks=checks)
+        settings = replace(settings, spot_checks=checks, each_cell=self.each_cell)
         found = explore(ask, len(requests), settings)
         self.spot_checks += settings.spot_checks
         return found

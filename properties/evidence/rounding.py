@@ -28,6 +28,7 @@ Row = tuple[Fraction, ...]
 ALMOST_NEVER = 1e-15  # an answer of smaller probability is not put down to chance
 CALLS = 32
 SPOT_CHECKS = 500
+EACH_CELL = 64  # a draw may matter only inside an event of probability 2^-16
 DTYPE_ROWS, DTYPE_VOCABULARY = 512, 64
 SLOW_ROWS = 96  # for subjects that verify one request after the other
 MARGIN = {
@@ -105,7 +106,7 @@ def observe_far(subject: Subject, case: Case) -> FarRatios:
     except ValueError as error:
         raise Undecided(f"the declared rule cannot be run: {error}") from error
     seen: list[dict[Returned, float]] = [{} for _ in requests]
-    with Prober(subject, case, SPOT_CHECKS).ready(requests[0]) as prober:
+    with Prober(subject, case, SPOT_CHECKS, each_cell=EACH_CELL).ready(requests[0]) as prober:
         for index, mass, observed in prober.laws(requests):
             seen[index][observed.returned] = seen[index].get(observed.returned, 0.0) + mass
         calls = prober.calls

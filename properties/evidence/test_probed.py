@@ -110,3 +110,16 @@ def test_choices_are_followed_once_for_each_value() -> None:
 
     assert explore(ask, 1, Settings(spot_checks=10)) == [(0, 0.125, 0), (0, 0.875, 2)]
     assert len(asked) < 25
+
+
+def test_explore_looks_inside_rare_cells_where_it_is_asked_to() -> None:
+    """A coin of .2 that matters inside an event of 2^-12: random points do not come by, points of that cell do."""
+
+    def program(uniform: Callable[[], float]) -> int:
+        ends, first, second = uniform() < 0.2, uniform() < 2.0**-13, uniform() < 2.0**-12
+        return int(first or (second and not ends))
+
+    first, ends, second = 2.0**-13, 13108 / 2**16, 2.0**-12
+    right = first + (1 - first) * (1 - ends) * second
+    assert probe(program, Settings(each_cell=64))[1] == pytest.approx(right, abs=1e-12)
+    assert probe(program)[1] == pytest.approx(first + (1 - first) * second, abs=1e-12), "without it, it is not seen"
