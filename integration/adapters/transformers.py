@@ -62,21 +62,22 @@ class SpeculativeSampling:
     def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
         """Verify the batch one request after the other; randomness is the global generator's."""
         drafts.check()
-        tokens = torch.full((drafts.batch, drafts.length + 1), -1)
-        accepted = torch.zeros(drafts.batch, dtype=torch.int64)
         if self._limits_matches:
             self._extra["max_matches"] = drafts.length
-        for b in range(drafts.batch):
+        target, draft = drafts.target_probs.log(), drafts.draft_rows().log()  # [B, 1, L+1, V], [B, 1, L, V]
+        tokens, accepted = [], []
+        for ids, candidate, new in zip(drafts.tokens, draft, target, strict=True):
             valid, matches = self._function(
-                candidate_input_ids=drafts.tokens[b],  # [1, L]
-                candidate_logits=drafts.draft_rows()[b].log(),  # [1, L, V]
+                candidate_input_ids=ids,  # [1, L]
+                candidate_logits=candidate,  # [1, L, V]
                 candidate_length=drafts.length,
-                new_logits=drafts.target_probs[b].log(),  # [1, L+1, V]
+                new_logits=new,  # [1, L+1, V]
                 **self._extra,
             )
-            accepted[b] = int(matches)
-            tokens[b, : valid.shape[1]] = valid[0]
-        return Outcome(tokens, accepted)
+            accepted.append(int(matches))
+            emitted = valid[0].tolist()
+            tokens.append(emitted + [-1] * (drafts.length + 1 - len(emitted)))
+        return Outcome(torch.tensor(tokens), torch.tensor(accepted))
 
 
 def load(**options: Any) -> SpeculativeSampling:
