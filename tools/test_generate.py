@@ -115,12 +115,21 @@ def test_study_of_verifiers_prints_every_contestant(run: Run, tmp_path: Path) ->
     prompts.write_text('{"question": "Anna has 3 apples and Ben gives her 4"}\n"def main(argument):"\n')
     shown = run(
         "study", "spectr_gbv", "--family", "tiny", "--quick", "--prompts", str(prompts), "--count", "2",
-        "--picture", str(picture), "--json", str(numbers),
+        "--drafts", "3", "--length", "2", "--tokens", "8", "--picture", str(picture), "--json", str(numbers),
     )  # fmt: skip
     assert "+12.4%" in shown
     assert picture.stat().st_size > 10_000
     rows = json.loads(numbers.read_text())["rows"]
+    assert {row["drafts"] for row in rows} == {1, 3}
+    assert {row["length"] for row in rows} == {2}
     assert {row["name"] for row in rows} >= {"standard", "block", "K-SEQ (SpecTr)", "SpecTr-GBV, corrected"}
+
+
+def test_study_of_own_models_asks_for_prompts(run: Run, home: Path) -> None:
+    """A target from a folder has no held-out text."""
+    folder = home / "zoo" / TINY.key
+    with pytest.raises(UsageError, match="--benchmark or --prompts"):
+        run("study", "spectr_gbv", "--target", str(folder / "target"), "--draft", str(folder / "general"))
 
 
 @pytest.mark.nightly

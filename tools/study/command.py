@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from specproof.fast.generate import Settings
 from specproof.fast.sampling import Sampling
+from specproof.generate_command import Models, models_of
 from specproof.integration.zoo.build import default_cache
-from specproof.integration.zoo.family import Family
 from specproof.output import check_destination, report_console, write_data
 from specproof.study import metasd as bandits
 from specproof.study import spectr_gbv as verifiers
@@ -33,12 +33,20 @@ Picture = Annotated[Path | None, typer.Option(help="Write a picture here (.png o
 @study.command("spectr_gbv")
 def spectr_gbv(
     family: FamilyName = "full",
-    drafter: Annotated[str, typer.Option(help="Which of the family's drafters.")] = "general",
+    target: Annotated[
+        str | None, typer.Option(help="Folder of another target; its prompts come from elsewhere.")
+    ] = None,
+    draft: Annotated[str | None, typer.Option(help="Folder of the drafter, or one of the family's by name.")] = None,
     domain: Annotated[str | None, typer.Option(help="Held-out prompts of one domain; all of them unless told.")] = None,
     benchmark: Annotated[str | None, typer.Option(help=f"Prompts of {', '.join(BENCHMARKS)} instead.")] = None,
     prompts: Annotated[Path | None, typer.Option(help="Prompts of a JSON-lines file instead.")] = None,
     count: Annotated[int | None, typer.Option(help="How many prompts.")] = None,
+    drafts: Annotated[list[int] | None, typer.Option(help="Drafts a round, K; may be repeated.")] = None,
+    length: Annotated[list[int] | None, typer.Option(help="Tokens a draft, L; may be repeated.")] = None,
+    temperature: Annotated[list[float] | None, typer.Option(help="Of both models; may be repeated.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="New tokens a prompt.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first prompt.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     quick: Quick = False,
     json: Json = None,
     picture: Picture = None,
@@ -46,25 +54,25 @@ def spectr_gbv(
     """Tokens a round of every verifier, by drafts, length and temperature."""
     check_destination("--json", json)
     check_destination("--picture", str(picture) if picture else None, (".png", ".svg"))
-    opened = open_family(family)
-    many = count or (8 if quick else 32)
+    usual = verifiers.QUICK if quick else verifiers.FULL
+    grid = verifiers.Grid(
+        tuple(drafts or usual.drafts), tuple(length or usual.lengths), tuple(temperature or usual.temperatures),
+        tokens or usual.tokens,
+    )  # fmt: skip
     try:
-        chosen = _prompts(opened, domain, benchmark, prompts, many)
+        if target is not None and benchmark is None and prompts is None:
+            raise ValueError("a target of your own has no held-out text here: give --benchmark or --prompts")
+        models = models_of(family, target, draft, device)
+        chosen = _prompts(models, family, domain, benchmark, prompts, count or (8 if quick else 32))
         with _progress() as listen:
-            rows = verifiers.study(
-                opened.target,
-                opened.drafter(drafter),
-                chosen,
-                verifiers.QUICK if quick else verifiers.FULL,
-                seed,
-                listen,
-            )
-    except ValueError as error:
+            rows = verifiers.study(models.target, models.drafter, chosen, grid, seed, listen)
+    except (ValueError, FileNotFoundError) as error:
         refuse(error)
     report_console(json).print(verifiers.render(rows))
     if picture is not None:
         drafts_picture(rows, picture)
-    _write(json, verifiers.SCHEMA, {"family": opened.card, "drafter": drafter, "rows": [row.json() for row in rows]})
+    given = {"target": target or family, "drafter": models.drafter.name, "prompts": len(chosen), "tokens": grid.tokens}
+    _write(json, verifiers.SCHEMA, {**given, "rows": [row.json() for row in rows]})
 
 
 @study.command("metasd")
@@ -101,19 +109,17 @@ def metasd(
 
 
 def _prompts(
-    family: Family, domain: str | None, benchmark: str | None, path: Path | None, count: int
+    models: Models, family: str, domain: str | None, benchmark: str | None, path: Path | None, count: int
 ) -> list[list[int]]:
-    def encode(text: str) -> list[int]:
-        return [0, *family.tokenizer.encode(text).ids]
-
     if sum(given is not None for given in (domain, benchmark, path)) > 1:
         raise ValueError("prompts come from one place: give one of --domain, --benchmark, --prompts")
     if path is not None:
-        return of_file(path, count, encode, 64)
+        return of_file(path, count, models.encode, 64)
     if benchmark is not None:
-        return of_benchmark(benchmark, default_cache() / "downloads", count, encode, 64)
-    domains = [domain] if domain is not None else family.domains
-    return [prompt for name in domains for prompt in family.prompts(name, max(1, count // len(domains)))]
+        return of_benchmark(benchmark, default_cache() / "downloads", count, models.encode, 64)
+    opened = open_family(family)
+    domains = [domain] if domain is not None else opened.domains
+    return [prompt for name in domains for prompt in opened.prompts(name, max(1, count // len(domains)))]
 
 
 @contextmanager

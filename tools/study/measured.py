@@ -26,19 +26,40 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.value:.3f} ±{self.half:.3f}"
 
+    def percent(self) -> str:
+        """As a relative change."""
+        return f"{self.value:+.1%} ±{self.half:.1%}"
+
     def json(self) -> dict[str, float]:
         """For the report."""
         return {"value": self.value, "half_width_95": self.half}
 
 
-def first_block(requests: Sequence[Generated]) -> Estimate:
-    """Tokens of the first round."""
-    return Estimate.of([request.rounds[0].accepted + 1 for request in requests])
+def first_block(requests: Sequence[Generated]) -> list[float]:
+    """Tokens of each prompt's first round."""
+    return [request.rounds[0].accepted + 1 for request in requests]
 
 
-def long_run(requests: Sequence[Generated]) -> Estimate:
-    """Tokens a round, over all rounds of each prompt."""
-    return Estimate.of([request.block_efficiency for request in requests])
+def long_run(requests: Sequence[Generated]) -> list[float]:
+    """Tokens a round of each prompt, over all its rounds."""
+    return [request.block_efficiency for request in requests]
+
+
+def gain(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Estimate:
+    """By how much, relatively, the first of each pair has the larger mean: the mean over settings of the same prompts.
+
+    Prompts are compared with themselves: half the width is that of the influence of one prompt on all settings (delta method).
+    """
+    ratios = [mean(own) / mean(other) for own, other in pairs]
+    influence = [
+        mean(
+            (a - ratio * b) / mean(other)
+            for ratio, (own, other) in zip(ratios, pairs, strict=True)
+            for a, b in [(own[i], other[i])]
+        )
+        for i in range(len(pairs[0][0]))
+    ]
+    return Estimate(mean(ratios) - 1, Estimate.of(influence).half)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Contest:
                 switches += history.switches
                 caught += sum(history.caught_up[1:])
         counted = (own / total, switches / len(queries), caught / total) if total else (None, None, None)
-        return Row(stream, name, long_run(made), Speed.of(made, spent, *baseline), *counted)
+        return Row(stream, name, Estimate.of(long_run(made)), Speed.of(made, spent, *baseline), *counted)
 
 
 def study(contest: Contest, streams: dict[str, list[Query]], listen: Listen) -> list[Row]:
