@@ -20,7 +20,7 @@ from specproof.study import metasd as bandits
 from specproof.study import spectr_gbv as verifiers
 from specproof.study.picture import drafts_picture, streams_picture
 from specproof.study.prompts import BENCHMARKS, of_benchmark, of_file, streams
-from specproof.usage import refuse
+from specproof.usage import UsageError, refuse
 from specproof.zoo_command import open_family
 
 study = typer.Typer(no_args_is_help=True, help="The papers' comparisons in real generation.")
@@ -54,14 +54,14 @@ def spectr_gbv(
     """Tokens a round of every verifier, by drafts, length and temperature."""
     check_destination("--json", json)
     check_destination("--picture", str(picture) if picture else None, (".png", ".svg"))
+    if target is not None and benchmark is None and prompts is None:
+        raise UsageError("a target of your own has no held-out text here: give --benchmark or --prompts")
     usual = verifiers.QUICK if quick else verifiers.FULL
     grid = verifiers.Grid(
         tuple(drafts or usual.drafts), tuple(length or usual.lengths), tuple(temperature or usual.temperatures),
         tokens or usual.tokens,
     )  # fmt: skip
     try:
-        if target is not None and benchmark is None and prompts is None:
-            raise ValueError("a target of your own has no held-out text here: give --benchmark or --prompts")
         models = models_of(family, target, draft, device)
         chosen = _prompts(models, family, domain, benchmark, prompts, count or (8 if quick else 32))
         with _progress() as listen:
