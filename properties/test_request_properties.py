@@ -1,9 +1,12 @@
 """Batching, randomness, degenerate rows, precision and monotonicity: each convicts its mutants and acquits what is right."""
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from specproof.fast.batch import Drafts, Outcome, Randomness
 from specproof.fast.from_function import from_function
@@ -11,6 +14,7 @@ from specproof.fast.verifiers import VERIFIERS, sample_match, standard
 from specproof.properties.batching import batch_checks, judge_scripted
 from specproof.properties.check import CheckResult
 from specproof.properties.degenerate import degenerate_checks
+from specproof.properties.evidence import rounding
 from specproof.properties.evidence.arranged import compare_scripted, compare_with_seeds
 from specproof.properties.evidence.together import observe_together
 from specproof.properties.monotonicity import monotone_checks
@@ -181,6 +185,30 @@ def test_rounding_of_what_is_right_is_explained(name: str) -> None:
     """Long blocks, and rows in single precision and bfloat16 against double."""
     found = results("precision", subject_of_verifier(VERIFIERS[name], name=name), "driven")
     assert {result.verdict for result in found} == {Verdict.HELD}
+
+
+def test_a_race_that_decides_only_after_a_rejection_keeps_its_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines race for the correction and leave the bonus to a choice: the race is idle after most coins, and nothing is lost.
+
+    Two tail tokens of 2^-24 each: both come out as the correction (after a coin of 2^-23) and as the bonus.
+    """
+    mass = Fraction(2, 2**24)
+    case = rounding._case("tail", (1 - mass, *(mass / 2,) * 2), (Fraction(1), Fraction(0), Fraction(0)), "")
+    for name, value in (("TAIL", 2), ("TAIL_MASS", mass), ("TAILED", case)):
+        monkeypatch.setattr(rounding, name, value)
+
+    def verify(tokens: Tensor, draft: Tensor, target: Tensor, generator: Any) -> tuple[Tensor, Tensor]:
+        coins = torch.rand(tokens.shape, dtype=torch.float64, generator=generator)
+        ratio = (target[:, :-1] / draft).gather(-1, tokens[..., None])[..., 0]
+        accepted = (coins < ratio).int().cumprod(-1).sum(-1)
+        noise = torch.empty(len(tokens), target.shape[-1]).exponential_(generator=generator)
+        bonus = torch.multinomial(target[:, -1], 1, generator=generator)
+        correction = ((target[:, 0] - draft[:, 0]).clamp(min=0) / noise).argmax(-1, keepdim=True)
+        final = torch.where(accepted[:, None] == 1, bonus, correction)
+        return torch.cat([tokens, tokens], dim=-1).scatter(1, accepted[:, None], final), accepted
+
+    reached, _ = rounding.observe_tail(subject_of_verifier(from_function(verify), name="race after rejection"))
+    assert reached == pytest.approx(2 * float(mass), rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["recursive", "transport", "traversal"])

@@ -35,6 +35,7 @@ MARGIN = {
     torch.float32: 2.0**-18,
     torch.bfloat16: 2.0**-6,
 }  # of a uniform, that a rounded row of so many tokens explains
+STEPS = np.concatenate([2.0 ** np.arange(-14, -6), np.arange(1, 65) / 64])  # shares of the margin that are tried
 
 
 class Positions:
@@ -137,9 +138,10 @@ def _named(outcome: Returned) -> str:
 def observe_tail(subject: Subject) -> tuple[float, int]:
     """Probability that a tail token is emitted after a draft that is all but certain, and calls made for it.
 
-    A race is not probed but forced: a tail token can win if it does with the best number that it can draw, and those of
-    all others in their middle. Raises ``Undecided`` where the law cannot be read, here or on rows that hide nothing: hidden
-    randomness shows where every token is likely, and would pass for tokens that never come here.
+    A race between all tokens is not probed but forced: a tail token can win if it does with the best number that it can
+    draw, and those of all others in their middle. A race that decides only after a rejection is probed like everything
+    else. Raises ``Undecided`` where the law cannot be read, here or on rows that hide nothing: hidden randomness shows where
+    every token is likely, and would pass for tokens that never come here.
     """
     case = replace(TAILED, drafts=subject.drafting.drafts)
     request = Request((), ((0,),) * case.drafts)
@@ -161,7 +163,7 @@ def observe_tail(subject: Subject) -> tuple[float, int]:
 
 
 def _forced(subject: Subject, drafts: Drafts, vocabulary: int) -> tuple[float, int] | None:
-    """The mass of the tail tokens that can win a race between all tokens; None for a subject that holds none."""
+    """The mass of the tail tokens that can win a race between all tokens; None where no such race decides."""
     with seeded(0):
         answers(subject, drafts, torch.Generator().manual_seed(0))  # it can make what it keeps
         with answered(subject.verifier) as kept:
@@ -175,15 +177,23 @@ def _forced(subject: Subject, drafts: Drafts, vocabulary: int) -> tuple[float, i
             ]
             if not runners:
                 return None
-            able = 0
-            for token in range(1, vocabulary):
-                places = [place for place, offset in runners if offset == token]
-                tapes = [middle.copy(), middle.copy()]
-                for tape, best in zip(tapes, (0.0, LAST), strict=True):
-                    tape[places] = best
-                found = [way.answer(drafts, [tape])[0].returned for tape in tapes]
-                able += any(isinstance(seen, Emitted) and token in seen.tokens for seen in found)
-            return able * float(TAIL_MASS) / TAIL, 1 + 2 * (vocabulary - 1)
+            places = [[place for place, offset in runners if offset == token] for token in range(vocabulary)]
+
+            def winners(likely: tuple[float, float]) -> list[bool]:
+                """Whether each tail token comes out with the best number, the likely token's being as given."""
+                able = []
+                for own in places[1:]:
+                    found = []
+                    for best, others in zip((0.0, LAST), likely, strict=True):
+                        tape = middle.copy()
+                        tape[places[0]], tape[own] = others, best
+                        found.append(way.answer(drafts, [tape])[0].returned)
+                    able.append(any(isinstance(seen, Emitted) and max(seen.tokens) > 0 for seen in found))
+                return able
+
+            if not any(winners((LAST, 0.0))):  # even against the worst number: the race does not decide here
+                return None
+            return sum(winners((0.5, 0.5))) * float(TAIL_MASS) / TAIL, 1 + 4 * (vocabulary - 1)
 
 
 LONG = 32
@@ -287,14 +297,16 @@ def _first(drafts: Drafts, count: int, start: int = 0) -> Drafts:
 
 
 def _explained(way: Way, one: Drafts, numbers: Any, count: int, wanted: Returned, margin: float) -> bool:
-    """Whether moving one of the numbers by at most the margin leads to the other answer."""
+    """Whether moving one of the numbers by at most the margin leads to the other answer; the least moves are tried first."""
     assert isinstance(way, ByRow)
     return any(way.answer(one, [moved])[0].returned == wanted for moved in _nudged(numbers, count, margin))
 
 
 def _nudged(numbers: Any, count: int, margin: float) -> Iterator[Any]:
-    for atom in range(count):
-        for step in (margin, -margin):
-            moved = numbers.copy()
-            moved[atom] = min(max(moved[atom] + step, 0.0), 1 - 2.0**-53)
-            yield moved
+    # Many steps: the other answer's cell may be narrow, and a move of the whole margin beyond it.
+    for step in margin * STEPS:
+        for atom in range(count):
+            for signed in (step, -step):
+                moved = numbers.copy()
+                moved[atom] = min(max(moved[atom] + signed, 0.0), 1 - 2.0**-53)
+                yield moved
