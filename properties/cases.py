@@ -94,16 +94,23 @@ def table(vocabulary: int, depth: int, draw_row: "RowMaker") -> TableModel:
 
 
 class RowMaker:
-    """Random rows of small fractions: integer weights from 1 to ``most``, some zero with probability ``zeros``."""
+    """Random rows of small fractions: integer weights from 1 to ``most``, some zero with probability ``zeros``.
 
-    def __init__(self, seed: int, vocabulary: int, most: int = 6, zeros: float = 0.0) -> None:
+    Without ``ties`` the weights of a row are distinct: which of two equal tokens a filter keeps is nobody's fault.
+    """
+
+    def __init__(self, seed: int, vocabulary: int, most: int = 6, zeros: float = 0.0, *, ties: bool = True) -> None:
         self._random = random.Random(seed)
         self._vocabulary = vocabulary
         self._most = most
         self._zeros = zeros
+        self._ties = ties
 
     def __call__(self) -> list[Fraction]:
         """Return the next row."""
+        if not self._ties:
+            distinct = self._random.sample(range(1, self._most + 1), self._vocabulary)
+            return [Fraction(weight, sum(distinct)) for weight in distinct]
         weights = [
             0 if self._random.random() < self._zeros else self._random.randint(1, self._most)
             for _ in range(self._vocabulary)
@@ -127,11 +134,12 @@ def by_hand(name: str, target: dict[str, str], draft: dict[str, str], length: in
 def generated(
     name: str, vocabulary: int, length: int, purpose: str, *,
     seed: int, zeros: float = 0.0, most: int = 6, tokens: int | None = None, drafts: int = 1, same: bool = False,
+    ties: bool = True,
 ) -> Case:  # fmt: skip
     """A case with random rows at every prefix. ``same`` makes the draft equal to the target."""
     depth = length if tokens is None else tokens - 1 + length
-    target = table(vocabulary, depth, RowMaker(2 * seed, vocabulary, most, zeros))
-    draft = target if same else table(vocabulary, depth, RowMaker(2 * seed + 1, vocabulary, most, zeros))
+    target = table(vocabulary, depth, RowMaker(2 * seed, vocabulary, most, zeros, ties=ties))
+    draft = target if same else table(vocabulary, depth, RowMaker(2 * seed + 1, vocabulary, most, zeros, ties=ties))
     return Case(name, target, draft, length, purpose, drafts, tokens)
 
 

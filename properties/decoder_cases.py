@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -111,8 +112,8 @@ def decoder_cases(length: int) -> list[DecoderCase]:
     """The cases for a decoder that drafts ``length`` tokens in a round, from the smallest up."""
     block = min(length, 2) + 1
 
-    def made(name: str, vocabulary: int, tokens: int, seed: int, purpose: str, zeros: float = 0.0) -> Case:
-        return generated(name, vocabulary, min(length, 2), purpose, seed=seed, tokens=tokens, zeros=zeros)
+    def made(name: str, vocabulary: int, tokens: int, seed: int, purpose: str, **rows: Any) -> Case:
+        return generated(name, vocabulary, min(length, 2), purpose, seed=seed, tokens=tokens, **rows)
 
     log_two = math.log(2)
     return [
@@ -127,9 +128,11 @@ def decoder_cases(length: int) -> list[DecoderCase]:
         DecoderCase(made("zeros V3", 3, 2, 64, "impossible tokens on either side", zeros=0.3)),
         DecoderCase(made("cold", 3, 2, 65, "temperature below 1"), Sampling(temperature=0.5)),
         DecoderCase(made("hot", 2, 3, 66, "temperature above 1"), Sampling(temperature=2.0)),
-        DecoderCase(made("greedy", 3, 3, 67, "temperature 0"), Sampling(temperature=0.0)),
-        DecoderCase(made("nucleus", 4, 2, 68, "top-p alone"), Sampling(top_p=0.75)),
-        DecoderCase(made("filters", 4, 2, 79, "top-k, then top-p on what is left"), Sampling(top_k=3, top_p=0.8)),
+        DecoderCase(made("greedy", 3, 3, 67, "temperature 0", ties=False), Sampling(temperature=0.0)),
+        DecoderCase(made("nucleus", 4, 2, 68, "top-p alone", ties=False), Sampling(top_p=0.78)),
+        DecoderCase(
+            made("filters", 4, 2, 71, "top-k, then top-p on what is left", ties=False), Sampling(top_k=3, top_p=0.78)
+        ),
         DecoderCase(made("bias", 3, 2, 70, "a bias on one token"), Sampling(processors=(LogitBias({2: 2 * log_two}),))),
         DecoderCase(
             made("penalties", 2, 3, 71, "a target that depends on what was written, over rejections"),
@@ -141,7 +144,7 @@ def decoder_cases(length: int) -> list[DecoderCase]:
         ),
         DecoderCase(made("stop", 3, 3, 73, "when the text ends"), Sampling(stop=2)),
         DecoderCase(
-            made("everything", 3, 2, 74, "all parameters together"),
-            Sampling(0.7, None, 0.9, (Penalties(frequency=log_two),), stop=2),
+            made("everything", 3, 2, 75, "all parameters together", ties=False),
+            Sampling(0.7, None, 0.9, (Penalties(frequency=math.log(2.3)),), stop=2),
         ),
     ]
