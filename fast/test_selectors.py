@@ -186,11 +186,12 @@ def test_long_blocks_of_extreme_ratios_stay_finite() -> None:
 
 @pytest.mark.parametrize("name", ["race", "kill_race", "scan", "best_ratio"])
 def test_rows_that_cannot_be_grouped_are_named(name: str) -> None:
-    """NaN in a row and a draft row without mass are errors that say whose row it is, and where."""
+    """NaN in a row that two drafts share and a draft row without mass are errors that say whose row it is, and where."""
     chosen = selector(name)
     for whose, value, why in (("target", torch.nan, "sums to nan"), ("draft", torch.nan, "sums to nan"),
                               ("draft", 0.0, "has no mass")):  # fmt: skip
-        drafts = random_drafts(2, 1, 2, 9)
+        drafts = random_drafts(2, 2, 2, 9)
+        drafts.tokens[:, 1] = drafts.tokens[:, 0]
         getattr(drafts, f"{whose}_probs")[1, 0, 1] = value
         with pytest.raises(ValueError, match=f"request 1: {whose} row 1 of draft 0 {why}"):
             chosen(drafts, torch.zeros(2, chosen.coins(2), dtype=torch.float64))

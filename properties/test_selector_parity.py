@@ -1,6 +1,7 @@
 """Fast selectors before fast one-draft verifiers against the reference's pairs: the probed law is the exact law."""
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from specproof.fast.batch import Drafts
 from specproof.fast.verifiers.composed import Composed, compose
 from specproof.properties.cases import Case, RowMaker, table
 from specproof.properties.evidence.exact import observe_exactly
@@ -15,7 +17,7 @@ from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.subject import subject_of_rule, subject_of_verifier
 from specproof.reference.law import total_variation
-from specproof.reference.model import prefixes
+from specproof.reference.model import Model, TableModel, prefixes
 from specproof.reference.verifiers import rule
 
 SELECTORS: list[dict[str, Any]] = [
@@ -117,6 +119,33 @@ def test_coarse_bins_keep_the_law(select: str, bins: int) -> None:
     text = probed(compose(select, "block", bins=bins), case).text
     wanted = {tokens: float(mass) for tokens, mass in case.target_law.items()}
     assert total_variation(text, wanted) < 1e-8
+
+
+@pytest.mark.parametrize("verify", ["block", "greedy_block"])
+@pytest.mark.parametrize("select", ["scan", "best_ratio"])
+def test_letting_unlikely_company_go_keeps_the_law(select: str, verify: str) -> None:
+    """A first token that two drafts share once in 200 times: behind it the law is the draft's own, and the text the target's."""
+    depth = 2 if verify == "block" else 3
+    target = table(2, depth, RowMaker(11, 2, 5, 0.0))
+    rare = {(): (Fraction(1, 200), Fraction(199, 200))}
+    draft = TableModel({**table(2, depth, RowMaker(12, 2, 5, 0.0))._rows, **rare})
+    case = DoubleCase("rare", target, draft, 2, "generated", 2, None if verify == "block" else 2)
+    chosen = compose(select, verify, drafts=2)
+    assert total_variation(probed(chosen, case).text, {k: float(v) for k, v in case.target_law.items()}) < 1e-8
+    drafts = drafts_of(case, [(0, 1), (0, 0)])
+    rows = chosen.selector(drafts, torch.full((1, 2), 0.5, dtype=torch.float64)).drafts.draft_probs
+    assert rows is not None
+    assert rows[0, 0, 1].tolist() == [float(share) for share in draft.probabilities((0,))]
+
+
+def drafts_of(case: Case, paths: list[tuple[int, ...]]) -> Drafts:
+    """One request with these paths."""
+
+    def rows(model: Model, upto: int) -> Tensor:
+        found = [[[float(share) for share in model.probabilities(path[:i])] for i in range(upto)] for path in paths]
+        return torch.tensor([found], dtype=torch.float64)
+
+    return Drafts(torch.tensor([paths]), rows(case.draft, case.length), rows(case.target, case.length + 1))
 
 
 CARRIED: list[dict[str, Any]] = [

@@ -4,7 +4,7 @@ A group number is split into 16 ``low`` values and some ``high`` ones; a tile's 
 spread over ``high`` [high, tile] with the indicators of ``low`` [tile, 16]: no atomics, so the sums do not depend on the
 order in which programs run. Sums are in float32 inside a tile of 128 tokens, in float64 across tiles.
 
-GROUPS. ``log2`` of a GPU is not torch's to the last bit, and a token counted in one group but looked up in another would
+GROUPS. Division on a GPU is not torch's to the last bit, and a token counted in one group but looked up in another would
 bend the selector's law. Where masses come from here, ``groups`` says which group single tokens belong to: same code, same bits.
 """
 
@@ -23,12 +23,15 @@ LOW = 16  # the smallest side of a product
 
 @triton.jit
 def _group(target, draft, BINS: tl.constexpr, OCTAVES: tl.constexpr):
-    """Group of ``target / draft``: log2 cut into ``BINS`` an octave; 0 for 0/0 and NaN, the last where only the target is."""
+    """Group of ``target / draft``, its octaves cut evenly; 0 for 0/0 and NaN, the last where only the target is."""
     ratio = target / draft
+    ratio = tl.where(ratio == ratio, ratio, 0.0)  # noqa: PLR0124 - NaN is not itself
+    if ratio.dtype == tl.float64:  # exponent and mantissa as a number: the logarithm, linear between powers of two
+        place = ratio.to(tl.int64, bitcast=True).to(tl.float64) * (BINS / 4503599627370496.0) - (1023 - OCTAVES) * BINS
+    else:
+        place = ratio.to(tl.int32, bitcast=True).to(tl.float32) * (BINS / 8388608.0) - (127 - OCTAVES) * BINS
     never = ratio == float("inf")
-    place = tl.log2(ratio) * BINS + (OCTAVES * BINS + 1.0)
-    place = tl.where(place == place, place, 0.0)  # noqa: PLR0124 - NaN is not itself
-    place = tl.minimum(tl.maximum(place, 0.0), 2.0 * OCTAVES * BINS + 1.0)
+    place = tl.minimum(tl.maximum(place + 1.0, 0.0), 2.0 * OCTAVES * BINS + 1.0)
     return place.to(tl.int32) + never.to(tl.int32)
 
 
@@ -86,7 +89,7 @@ def masses(
             _mass_kernel[len(place), parts](
                 drafts.target_probs, every, *(index.contiguous() for index in place.unbind(1)), sums,
                 drafts.vocabulary, *drafts.target_probs.stride(), *every.stride(), bins, octaves,
-                _kind(drafts.target_probs, every), high, LOW, TILE, SPAN,
+                _kind(drafts.target_probs, every), high, LOW, TILE, SPAN, **AS_WRITTEN,
             )  # fmt: skip
     target, draft = sums.sum(1)[..., :count].unbind(1)
     return target, draft

@@ -1,9 +1,8 @@
 """Tokens grouped by ``target/draft``: rows of V entries become a few masses (MATH 4.2, tables).
 
-With ``bins`` the ratio's logarithm to base 2 is cut into that many bins an octave, and one pass over the rows gives every
-group's target and draft mass. ``bins=None`` keeps every token apart. Whatever is grouped, tokens of a group share what
-the group gets in proportion to their draft mass, which keeps any selector's law known: bins cost acceptance, never the
-law. The last group takes tokens that the draft never draws; its masses are zero.
+With ``bins`` every octave of the ratio is cut into that many bins, and one pass over the rows gives every group's target
+and draft mass. ``bins=None`` keeps every token apart. Whatever is grouped, tokens of a group share what the group gets in
+proportion to their draft mass, which keeps any selector's law known: bins cost acceptance, never the law. The last group takes tokens that the draft never draws; its masses are zero.
 """
 
 from collections.abc import Iterator
@@ -22,17 +21,28 @@ CHUNK = 1 << 15  # entries of the rows that are worked on at once: a few passes 
 
 
 def group_of(target: Tensor, draft: Tensor, bins: int | None) -> Tensor:
-    """Group [.., V] of every token of some rows, int64, increasing with the ratio."""
+    """Group [.., V] of every token of some rows, int64, increasing with the ratio.
+
+    An octave is cut evenly in the ratio: as a whole number the bits of a float, exponent first, are its logarithm to base 2,
+    linear between powers of two.
+    """
     if bins is None:
         return torch.arange(draft.shape[-1], device=draft.device).expand(draft.shape)
     if on_kernels(draft.device, bins):
         from specproof.fast.kernels import histogram
 
         return histogram.groups(target, draft, bins, OCTAVES)
-    ratio = target / draft
-    never = ratio == torch.inf  # the draft never draws it
-    place = ratio.log2_().mul_(bins).add_(OCTAVES * bins + 1).nan_to_num_(nan=0.0)
+    ratio = target.to(law_type(target)) / draft
+    bits, mantissa, bias = (torch.int64, 52, 1023) if ratio.dtype == torch.float64 else (torch.int32, 23, 127)
+    place = ratio.nan_to_num_(nan=0.0, posinf=torch.inf).view(bits).to(ratio.dtype)
+    place = place.mul_(bins / 2**mantissa).sub_((bias - OCTAVES) * bins - 1)
+    never = place.sub((bias + 1 + OCTAVES) * bins).clamp_(0, 1)  # the ratio is infinite: the draft never draws it
     return place.clamp_(0, 2 * OCTAVES * bins + 1).add_(never).int().long()  # by way of int32: twice as fast
+
+
+def law_type(row: Tensor) -> torch.dtype:
+    """What ratios are formed and rows of a law are kept in: half precision would lose them."""
+    return torch.promote_types(row.dtype, torch.float32)
 
 
 def on_kernels(device: torch.device, bins: int) -> bool:
@@ -89,17 +99,18 @@ def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
     count = group_count(drafts.vocabulary, bins)
     place = torch.stack([trie.request, trie.draft, trie.level], dim=1)
     target_mass, draft_mass = masses_at(drafts, place, bins, count)
-    refuse(target_mass, draft_mass, place, trie.level < drafts.each_length()[trie.request])
+    read = trie.level < drafts.each_length()[trie.request]
+    refuse(target_mass[read], draft_mass[read], place[read])
     target_mass = torch.where(draft_mass > 0, target_mass, 0.0)
     used = (draft_mass > 0).any(0)
     used[0] = True  # never none at all
     return Masses(target_mass[:, used], draft_mass[:, used], used.cumsum(0) - 1)
 
 
-def refuse(target_mass: Tensor, draft_mass: Tensor, place: Tensor, read: Tensor) -> None:
-    """Raise ``ValueError`` for a row at ``place`` [n, 3], among those that are ``read`` [n], that cannot be grouped."""
+def refuse(target_mass: Tensor, draft_mass: Tensor, place: Tensor) -> None:
+    """Raise ``ValueError`` for a row at ``place`` [n, 3] that cannot be grouped."""
     target, draft = target_mass.sum(-1), draft_mass.sum(-1)
-    bad = ~((draft > 0) & draft.isfinite() & target.isfinite()) & read
+    bad = ~((draft > 0) & draft.isfinite() & target.isfinite())
     if bool(bad.any()):
         first = int(bad.nonzero()[0])
         request, path, level = place[first].tolist()

@@ -1,72 +1,51 @@
 """Selecting by ratio groups: what ``scan`` and ``best_ratio`` share (MATH 4.2, selector scan).
 
-At a node the tokens are grouped by ``target/draft``, the best ratio first. n drafts pass through it with state mass w(n);
-m of them hit a group and k come later. A coin says whether to stop at the group (its first hit is selected, the drafts
-that share its token go on) or to drop its hits. Only the selected path's nodes are visited, and one uniform a level says
-at which of the groups that were hit to stop. State masses are relative to D(z), so nothing underflows.
+At a node the tokens are grouped by ``target/draft``, the best ratio first, and ``service`` says which hits of a group are
+selected and which are dropped. A coin says whether to stop at a group (its first hit is selected, the drafts that share its
+token go on) or to drop its hits. Only the selected path's nodes are visited, and one uniform a level says at which of the
+groups that were hit to stop. State masses are relative to D(z), so nothing underflows.
+
+Where a draft is alone with its path, the law goes on as the draft's own and no row is looked at. With bins it is left alone
+as soon as company is unlikely (``COMPANY``): that depends on the path and not on the drafts, so the law stays known, and costs
+less acceptance than the company is worth.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
-from specproof.fast.selectors.groups import group_count, group_of, masses_of, refuse
-from specproof.fast.selectors.selection import Along, Selection, State, laid_out
+from specproof.fast.selectors.groups import group_count, group_of, masses_of, refuse, rows_at
+from specproof.fast.selectors.selection import (
+    Along,
+    Selection,
+    State,
+    along_paths,
+    blank_law,
+    laid_out,
+    own_law,
+    token_ratios,
+    write_rows,
+)
+from specproof.fast.selectors.service import Floats, Indices, Served, passed, served, stop_chances
 
 TIE = 2.0**-20  # ratios that agree to single precision are equal
+COMPANY = 2.0**-6  # where other drafts share the path with less probability, the selector of groups lets them go
 
 
-class Hits:
-    """The ways (m, k) in which m of m + k drafts hit a group, as columns, in the order in which ``scan`` serves them."""
-
-    def __init__(self, drafts: int, device: torch.device) -> None:
-        pairs = [(m, k) for k in range(drafts) for m in range(drafts - k, 0, -1)]  # few later first, then many hits
-        self.drafts = drafts
-        self.now, self.later = torch.tensor(pairs, device=device).unbind(1)  # [S] m and k
-        self.ways = torch.tensor([comb(m + k, m) for m, k in pairs], dtype=torch.float64, device=device)
-
-    def chances(self, share: Tensor) -> Tensor:
-        """Probability [.., S] of each (m, k), given that m + k drafts arrive and each hits with probability ``share``."""
-        return self.ways * share[..., None] ** self.now * (1 - share[..., None]) ** self.later
-
-
-@dataclass(frozen=True)
-class Stages:
-    """All groups of one node of each request, the best ratio first."""
-
-    need: Tensor  # [B, G] the target's mass of the group, relative to D(z)
-    hit: Tensor  # [B, G] probability that a draft hits the group, given that it did not hit an earlier one
-    chances: Tensor  # [B, G, S]
-    hits: Hits
-
-
-Serve = Callable[
-    [Tensor, Stages], tuple[Tensor, Tensor]
-]  # state masses [B, K] -> what occurs, what is selected [B, G, S]
-
-
-def ordered_groups(target: Tensor, draft: Tensor, bins: int | None) -> tuple[Tensor, int]:
-    """Group [B, V] of every token, the best ratio first, and how many there are. Without bins equal ratios share one."""
+def ordered_groups(target: Tensor, draft: Tensor, bins: int | None) -> Tensor:
+    """Group [B, V] of every token, the best ratio first. Without bins equal ratios share one."""
     if bins is not None:
-        count = group_count(draft.shape[-1], bins)
-        return count - 1 - group_of(target, draft, bins), count
+        return group_of(target, draft, bins).neg_().add_(group_count(draft.shape[-1], bins) - 1)
     falling = torch.where(draft > 0, target.double() / draft, -1).sort(-1, descending=True)
     below = falling.values[:, 1:] < falling.values[:, :-1] * (1 - TIE)
     rank = torch.cat([torch.zeros_like(below[:, :1]), below], dim=-1).cumsum(-1)
-    return torch.empty_like(rank).scatter_(-1, falling.indices, rank), draft.shape[-1]
-
-
-def stages_of(need: Tensor, share: Tensor, hits: Hits) -> Stages:
-    """Lay out the groups of each node."""
-    left = share.flip(-1).cumsum(-1).flip(-1)
-    hit = torch.where(share > 0, share / left, 0)
-    return Stages(torch.where(share > 0, need, 0), hit, hits.chances(hit), hits)
+    return torch.empty_like(rank).scatter_(-1, falling.indices, rank)
 
 
 def coins(length: int) -> int:
@@ -74,108 +53,166 @@ def coins(length: int) -> int:
     return length
 
 
-@dataclass(frozen=True)
-class Node:
-    """What happens at one node of each request."""
-
-    group: Tensor  # [B, V]
-    share: Tensor  # [B, G]
-    occurs: Tensor  # [B, G, S]
-    served: Tensor  # [B, G, S]
-    law: Tensor  # [B, V] D(zc)/D(z)
-
-
-def node_of(state: State, target: Tensor, draft: Tensor, serve: Serve, bins: int | None, hits: Hits) -> Node:
-    """Serve the groups of a node whose rows are ``target`` and ``draft`` [B, V]."""
-    known = target * (state.ratio > 0)[:, None]  # behind an impossible prefix all ratios are zero
-    group, count = ordered_groups(known, draft, bins)
-    need, share = masses_of(known, draft, group, count)  # [B, G]
-    stages = stages_of(need * state.ratio[:, None], share / share.sum(-1, keepdim=True), hits)
-    occurs, served = serve(state.cells[:, 0], stages)
-    gain = torch.where(share > 0, served.sum(-1) / share, 0.0)
-    law = draft * gain.gather(-1, group)
-    return Node(group, share, occurs, served, law / law.sum(-1, keepdim=True))
-
-
-def start(drafts: Drafts, **_: Any) -> State:
+def start(drafts: Drafts, **_: object) -> State:
     """Where every block starts: all K drafts are there."""
     cells = torch.zeros(drafts.batch, 1, drafts.paths, dtype=torch.float64, device=drafts.device)
     cells[:, 0, -1] = 1
     return State(cells, torch.ones_like(cells[:, 0, 0]))
 
 
-def after(state: State, node: Node, token: Tensor, target: Tensor, draft: Tensor, hits: Hits) -> State:
-    """The state behind ``token`` [B, 1]."""
-    at = node.group.gather(1, token)
-    served = node.served.gather(1, at[..., None].expand(-1, -1, node.served.shape[-1]))[:, 0]  # [B, S]
-    cells = passed(served, (draft.gather(1, token) / node.share.gather(1, at))[:, 0], hits)
-    law = node.law.gather(1, token)[:, 0]
-    ratio = torch.where(law > 0, state.ratio * target.gather(1, token)[:, 0] / law, 0.0)
-    return State(cells[:, None], ratio)
+@dataclass(frozen=True)
+class Rule:
+    """What tells the selectors apart: whether there is no end to what the target needs, and the bins."""
+
+    endless: bool
+    bins: int | None
+
+    def settled(self, cells: Floats) -> Floats:
+        """State masses [n, K], put on one draft where others are too unlikely to be worth looking at rows."""
+        if self.bins is not None:
+            cells[cells[:, 1:].sum(-1) < COMPANY] = np.eye(1, cells.shape[1])
+        return cells
 
 
-def walk(drafts: Drafts, uniform: Tensor, serve: Serve, bins: int | None) -> Selection:
-    """Follow the selected path of each request; ``uniform`` is [B, L]."""
-    rows, hits = torch.arange(drafts.batch, device=drafts.device), Hits(drafts.paths, drafts.device)
-    alive = torch.ones(drafts.batch, drafts.paths, dtype=torch.bool, device=drafts.device)
-    state, path, laws = start(drafts), torch.zeros_like(rows), []
-    for level in range(drafts.length):
-        inside = level < drafts.each_length()
-        target, draft = drafts.target_probs[rows, path, level], drafts.draft_rows()[rows, path, level]  # [B, V]
-        refuse(target, draft, torch.stack([rows, path, rows * 0 + level], dim=1), inside)
-        node = node_of(state, target, draft, serve, bins, hits)
-        laws.append(node.law)
-        tokens = drafts.tokens[:, :, level].clamp(0, drafts.vocabulary - 1)  # [B, K]
-        stop = stop_chances(node.group.gather(-1, tokens), alive, node.occurs, node.served, hits)
-        path = torch.where(inside, draw(stop, uniform[:, level]), path)
-        token = tokens.gather(1, path[:, None])  # [B, 1]
-        alive = alive & (tokens == token)
-        state = after(state, node, token, target, draft, hits)
-    return laid_out(drafts, path, torch.stack(laws, dim=1))
+@dataclass(frozen=True)
+class Standing:
+    """Where the law stands at one prefix of n requests: a ``State`` without its axis of one, as numbers."""
+
+    cells: Floats  # [n, K]
+    ratio: Floats  # [n] target(z)/D(z)
+
+    @classmethod
+    def of(cls, state: State) -> "Standing":
+        """Read off a state."""
+        return cls(numbers(state.cells[:, 0]).copy(), numbers(state.ratio).copy())
+
+    def state(self, device: torch.device) -> State:
+        """As it is kept between blocks."""
+        return State(torch.as_tensor(self.cells[:, None], device=device), torch.as_tensor(self.ratio, device=device))
+
+    @property
+    def shared(self) -> NDArray[np.bool_]:
+        """Whether other drafts may have the prefix too, [n]: where none has, the law goes on as the draft's own."""
+        return self.cells[:, 1:].any(-1)
+
+    def __getitem__(self, index: Indices) -> "Standing":
+        """That of some requests."""
+        return Standing(self.cells[index], self.ratio[index])
+
+    def __setitem__(self, index: Indices, other: "Standing") -> None:
+        """Go on with some requests."""
+        self.cells[index], self.ratio[index] = other.cells, other.ratio
 
 
-def walk_along(state: State, drafts: Drafts, paths: int, serve: Serve, bins: int | None) -> Along:
-    """The law along other drafts, of a selection among ``paths`` from where ``state`` stands."""
-    request = torch.arange(drafts.batch, device=drafts.device).repeat_interleave(drafts.paths)  # [B K]
-    state, hits, lengths = state.select(request), Hits(paths, drafts.device), drafts.each_length()[request]
-    tokens, laws, odds = drafts.tokens.flatten(0, 1), [], [state.ratio]
-    for level in range(drafts.length):
-        target, draft = drafts.target_probs[:, :, level].flatten(0, 1), drafts.draft_rows()[:, :, level].flatten(0, 1)
-        node = node_of(state, target, draft, serve, bins, hits)
-        laws.append(node.law)
-        behind = after(state, node, tokens[:, level, None], target, draft, hits)
-        inside = level < lengths
-        cells = torch.where(inside[:, None, None], behind.cells, state.cells)
-        state = State(cells, torch.where(inside, behind.ratio, state.ratio))
-        odds.append(state.ratio)
-    law, ratio = torch.stack(laws, dim=1), torch.stack(odds, dim=1)
-    return Along(
-        law.reshape(*drafts.tokens.shape[:2], drafts.length, -1), ratio.reshape(*drafts.tokens.shape[:2], -1), state
-    )
+@dataclass(frozen=True)
+class Node:
+    """What happens at one node of each of n requests."""
+
+    law: Tensor  # [n, V] D(zc)/D(z)
+    group: Indices  # [n, M] of the tokens that were asked for
+    target: Floats  # [n, M] their probabilities
+    draft: Floats  # [n, M]
+    share: Floats  # [n, G] the draft's mass of each group
+    served: Served
+
+    def behind(self, which: Indices, standing: Standing, rule: Rule) -> Standing:
+        """Where the law stands behind one of the tokens, ``which`` [n]."""
+        rows = np.arange(len(which))
+        group, kept = self.group[rows, which], self.served.kept
+        part = _ratio(self.draft[rows, which], self.share[rows, group])
+        law = _ratio(kept[rows, group] * part, kept.sum(-1))
+        ratio = _ratio(standing.ratio * self.target[rows, which], law)
+        selected = self.served.at(group[:, None])[1][:, 0]
+        return Standing(rule.settled(passed(selected, part, self.served.hits)), ratio)
 
 
-def stop_chances(own: Tensor, alive: Tensor, occurs: Tensor, served: Tensor, hits: Hits) -> Tensor:
-    """Probability [B, K] that the walk stops at each draft's group, at the first draft that hits it.
+def visit(drafts: Drafts, place: Tensor, standing: Standing, tokens: Tensor, rule: Rule) -> Node:
+    """Serve the groups of the nodes at ``place`` [n, 3], for questions about ``tokens`` [n, M].
 
-    ``own`` [B, K] is the group of each draft's token; ``occurs`` and ``served`` are [B, G, S].
+    Raises ``ValueError`` naming the first row that cannot be grouped.
     """
-    together = (own[:, :, None] == own[:, None]) & alive[:, None]  # [B, K, K]
-    behind = ((own[:, :, None] < own[:, None]) & alive[:, None]).sum(-1)
-    first = together.to(torch.int8).argmax(-1) == torch.arange(own.shape[1], device=own.device)
-    leads = alive & first
-    pair = (hits.now == together.sum(-1, keepdim=True)) & (hits.later == behind[..., None])  # [B, K, S]
-    at = own[..., None].expand(-1, -1, len(hits.now))
-    mass, kept = ((part.gather(1, at) * pair).sum(-1) for part in (occurs, served))  # [B, K]
-    coin = torch.where(mass > 0, kept / mass, 1)
-    ahead = (own[:, :, None] > own[:, None]) & leads[:, None]  # [B, K, K] the groups before
-    return torch.where(leads, coin * torch.where(ahead, 1 - coin[:, None], 1).prod(-1), 0)
+    count = group_count(drafts.vocabulary, rule.bins)
+    possible = standing.ratio > 0
+    some = torch.as_tensor(possible, device=place.device)[:, None]
+    parts, done = [], 0
+    for target, draft in rows_at(drafts, place):
+        # Behind an impossible prefix all ratios are zero.
+        known = target if possible.all() else target * some[done : done + len(draft)]
+        group = ordered_groups(known, draft, rule.bins)
+        parts.append((group, draft, *masses_of(known, draft, group, count)))
+        done += len(draft)
+    groups, rows, needs, shares = zip(*parts, strict=True)
+    target_mass, draft_mass = torch.cat(needs), torch.cat(shares)
+    refuse(target_mass, draft_mass, place)
+    need, share = numbers(target_mass), numbers(draft_mass)
+    used = (share > 0).any(0)
+    column = (used.cumsum() - 1).clip(0)
+    need, share = need[:, used], share[:, used]
+    drawn = share / share.sum(-1, keepdims=True)
+    found = served(standing.cells, None if rule.endless else need * standing.ratio[:, None], drawn)
+    gain = _ratio(_ratio(found.kept, share), found.kept.sum(-1, keepdims=True))[:, column]
+    law = blank_law(drafts, len(place))
+    write_rows(law, torch.as_tensor(gain, device=law.device, dtype=law.dtype), zip(groups, rows, strict=True))
+    asked = tokens.split([len(group) for group in groups])
+    own = torch.cat([group.gather(1, token) for group, token in zip(groups, asked, strict=True)])
+    at = (*(index[:, None] for index in place.unbind(1)), tokens)
+    target, draft = (numbers(part[at].double()) for part in (drafts.target_probs, drafts.draft_rows()))
+    return Node(law, column[numbers(own)], target, draft, share, found)
 
 
-def passed(served: Tensor, share: Tensor, hits: Hits) -> Tensor:
-    """State masses [B, K] behind the selected token: each of the other hits has it too with probability ``share``."""
-    number = torch.arange(hits.drafts, device=served.device)  # j of m - 1 others
-    ways = torch.tensor([[comb(m, j) for j in range(hits.drafts)] for m in range(hits.drafts)], device=served.device)
-    share = share[:, None, None]
-    others = ways * share**number * (1 - share) ** (number[:, None] - number).clamp(min=0)  # [B, K, K]
-    state = (served[:, :, None] * others[:, hits.now - 1]).sum(1)
-    return state / state.sum(-1, keepdim=True)
+def walk(drafts: Drafts, uniform: Tensor, rule: Rule) -> Selection:
+    """Follow the selected path of each request; ``uniform`` is [B, L]."""
+    path, lengths = torch.zeros_like(drafts.tokens[:, 0, 0]), numbers(drafts.each_length())
+    alive, standing = np.ones((drafts.batch, drafts.paths), dtype=bool), Standing.of(start(drafts))
+    visited = []
+    for level in range(drafts.length):
+        here = (standing.shared & (level < lengths)).nonzero()[0]
+        if not len(here):
+            break  # the drafts go on alone
+        at = torch.as_tensor(here, device=path.device)
+        tokens = drafts.tokens[at, :, level]  # [n, K]
+        place = torch.stack([at, path[at], torch.full_like(at, level)], dim=1)
+        node = visit(drafts, place, standing[here], tokens, rule)
+        visited.append((at, level, node.law))
+        stop = torch.as_tensor(stop_chances(node.group, alive[here], node.served), device=path.device)
+        path[at] = draw(stop, uniform[at, level])
+        alive[here] &= numbers(tokens == tokens.gather(1, path[at, None]))
+        standing[here] = node.behind(numbers(path[at]), standing[here], rule)
+    law = own_law(along_paths(drafts.draft_rows(), path))  # [B, L, V]
+    for at, level, row in visited:
+        law[at, level] = row
+    return laid_out(drafts, path, law)
+
+
+def walk_along(state: State, drafts: Drafts, rule: Rule) -> Along:
+    """The law along other drafts, of a selection among as many as the state knows, from where it stands."""
+    every = torch.arange(drafts.batch * drafts.paths, device=drafts.device)
+    request = every // drafts.paths
+    standing, lengths = Standing.of(state.select(request)), numbers(drafts.each_length()[request])
+    law = own_law(drafts.draft_rows()).flatten(0, 1)  # [B K, L, V]
+    alone, odds = numbers(token_ratios(drafts).flatten(0, 1)), [standing.ratio.copy()]
+    for level in range(drafts.length):
+        inside = level < lengths
+        here = (standing.shared & inside).nonzero()[0]
+        standing.ratio[inside & ~standing.shared] *= alone[inside & ~standing.shared, level]
+        if len(here):
+            at = torch.as_tensor(here, device=drafts.device)
+            place = torch.stack([request[at], at % drafts.paths, torch.full_like(at, level)], dim=1)
+            node = visit(drafts, place, standing[here], drafts.tokens.flatten(0, 1)[at, level, None], rule)
+            law[at, level] = node.law
+            standing[here] = node.behind(np.zeros_like(here), standing[here], rule)
+        odds.append(standing.ratio.copy())
+    shape = drafts.tokens.shape[:2]
+    ratio = torch.as_tensor(np.stack(odds, axis=1), device=drafts.device)
+    return Along(law.view(*shape, *law.shape[1:]), ratio.view(*shape, -1), standing.state(drafts.device))
+
+
+def numbers(tensor: Tensor) -> NDArray[Any]:
+    """A small tensor for numpy."""
+    found: NDArray[Any] = tensor.cpu().numpy()
+    return found
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """``part / whole``, zero where nothing is there."""
+    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)

@@ -5,13 +5,14 @@ any one-draft verifier takes them in place of the draft's rows and keeps the tar
 tokens, so such a row is the draft's own, each token times the ``gain`` of its group.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
-from specproof.fast.selectors.groups import Masses, group_of, rows_at
+from specproof.fast.selectors.groups import Masses, group_of, law_type, rows_at
 from specproof.fast.selectors.trie import Trie
 
 
@@ -44,13 +45,17 @@ class Along:
     ends: State  # of B K: behind each path
 
 
-def path_ratios(drafts: Drafts) -> Tensor:
-    """``target(z)/draft(z)`` [B, K, L + 1] of every prefix of every draft; zero where either is."""
+def token_ratios(drafts: Drafts) -> Tensor:
+    """``target/draft`` [B, K, L] of every drafted token; zero where either is."""
     tokens = drafts.tokens.clamp(0, drafts.vocabulary - 1)[..., None]  # behind a request's length may stand anything
     target = drafts.target_probs[:, :, :-1].gather(-1, tokens).squeeze(-1).double()
     draft = drafts.draft_rows().gather(-1, tokens).squeeze(-1).double()
-    ratio = torch.where(draft > 0, target / draft, 0.0).cumprod(-1)
-    return torch.nn.functional.pad(ratio, (1, 0), value=1.0)
+    return torch.where(draft > 0, target / draft, 0.0)
+
+
+def path_ratios(drafts: Drafts) -> Tensor:
+    """``target(z)/draft(z)`` [B, K, L + 1] of every prefix of every draft; zero where either is."""
+    return torch.nn.functional.pad(token_ratios(drafts).cumprod(-1), (1, 0), value=1.0)
 
 
 def edge_groups(drafts: Drafts, trie: Trie, masses: Masses, bins: int | None) -> Tensor:
@@ -61,19 +66,38 @@ def edge_groups(drafts: Drafts, trie: Trie, masses: Masses, bins: int | None) ->
     return masses.column[group]
 
 
-def weighed(drafts: Drafts, place: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Tensor:
-    """Rows of the law [n, V] at places [n, 3]: the draft's times the ``gain`` [n, G] of each group, normalised."""
-    gain = gain[:, masses.column].to(law_type(drafts.draft_rows()))  # [n, groups]
-    law = gain.new_empty((len(place), drafts.vocabulary))
+def blank_law(drafts: Drafts, *shape: int) -> Tensor:
+    """Room for rows of a law, [.., V]."""
+    rows = drafts.draft_rows()
+    return rows.new_empty((*shape, drafts.vocabulary), dtype=law_type(rows))
+
+
+def own_law(rows: Tensor) -> Tensor:
+    """A copy of draft rows [.., V] as the law of a draft that is alone; half precision sums to one too roughly for that."""
+    law = rows.to(law_type(rows), copy=True)
+    return law if law.dtype == rows.dtype else law.div_(law.sum(-1, keepdim=True, dtype=torch.float64))
+
+
+def write_rows(law: Tensor, gain: Tensor, chunks: Iterable[tuple[Tensor, Tensor]]) -> None:
+    """Write draft rows, each token times the ``gain`` [n, groups] of its group, to ``law`` [n, V].
+
+    ``chunks`` are groups and draft rows [m, V] of one node after the other.
+    """
     done = 0
-    for target, draft in rows_at(drafts, place):
+    for group, draft in chunks:
         end = done + len(draft)
-        group = group_of(target, draft, bins)
         if len(draft) == 1:
-            law[done] = gain[done].index_select(0, group[0]).mul_(draft[0])
+            torch.index_select(gain[done], 0, group[0], out=law[done]).mul_(draft[0])
         else:
             law[done:end] = gain[done:end].gather(1, group) * draft
         done = end
+
+
+def weighed(drafts: Drafts, place: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Tensor:
+    """Rows of the law [n, V] at places [n, 3]: the draft's times the ``gain`` [n, G] of each group."""
+    law = blank_law(drafts, len(place))
+    chunks = ((group_of(target, draft, bins), draft) for target, draft in rows_at(drafts, place))
+    write_rows(law, gain[:, masses.column].to(law.dtype), chunks)
     law /= law.sum(-1, keepdim=True, dtype=torch.float64)
     return law
 
@@ -86,11 +110,6 @@ def selected(drafts: Drafts, path: Tensor, node: Tensor, gain: Tensor, masses: M
     place = torch.stack([request, path[request], levels], dim=1)
     law = weighed(drafts, place, gain[node[rows, path].flatten()], masses, bins)
     return laid_out(drafts, path, law.reshape(drafts.batch, drafts.length, -1))
-
-
-def law_type(draft: Tensor) -> torch.dtype:
-    """What rows of a law are kept in: half precision would lose it."""
-    return torch.promote_types(draft.dtype, torch.float32)
 
 
 def along_trie(
@@ -112,11 +131,15 @@ def along_trie(
     return Along(law[trie.node], odds, State(cells, last.flatten()))
 
 
+def along_paths(rows: Tensor, path: Tensor) -> Tensor:
+    """Rows [B, .., V] of ``path`` [B], out of [B, K, .., V]; those of a single request stay where they are."""
+    if len(path) == 1:
+        return rows[:, int(path)]
+    return rows[torch.arange(len(path), device=path.device), path]
+
+
 def laid_out(drafts: Drafts, path: Tensor, law: Tensor) -> Selection:
     """Put the selected ``path`` [B] and the rows of its law [B, L, V] in the place of the drafts."""
-    rows = torch.arange(drafts.batch, device=path.device)
+    tokens, target = along_paths(drafts.tokens, path), along_paths(drafts.target_probs, path)
     law = law.to(law_type(drafts.draft_rows()))
-    one = Drafts(
-        drafts.tokens[rows, path][:, None], law[:, None], drafts.target_probs[rows, path][:, None], drafts.lengths
-    )
-    return Selection(one, path)
+    return Selection(Drafts(tokens[:, None], law[:, None], target[:, None], drafts.lengths), path)
