@@ -20,6 +20,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from specproof.reference.bandits.rewards import Reward, reward
@@ -89,7 +90,7 @@ def bandit_maker(found: Any, *, name: str) -> BanditMaker:
                 f"{name} is a bandit without a number of arms: give it an attribute arms (at least 2), "
                 "or give the class or function that makes it"
             )
-        return BanditMaker(lambda: copy.deepcopy(found), frozenset(), arms=arms, **promises)
+        return BanditMaker(partial(copy.deepcopy, found), frozenset(), arms=arms, **promises)
     parameters = inspect.signature(found).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     for missing in needed:

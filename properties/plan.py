@@ -87,9 +87,22 @@ class Gathering:
         self._reason: Undecided | None = None
 
     @property
+    def subject(self) -> Subject | None:
+        """The subject that it looks at, in the form in which it does."""
+        return next((given for given in self._arguments if isinstance(given, Subject)), None)
+
+    @property
     def case(self) -> Case | None:
         """The case that it looks at; None for evidence on no case."""
         return next((given for given in self._arguments if isinstance(given, Case)), None)
+
+    def takes(self, keyword: str) -> bool:
+        """Whether what gathers it can be told this keyword."""
+        return keyword in inspect.signature(self._gather).parameters
+
+    def told(self, **keywords: Any) -> "Gathering":
+        """The same evidence, not gathered yet, with keywords for what gathers it."""
+        return Gathering(partial(self._gather, **keywords), *self._arguments)
 
     def on(self, subject: Subject, case: Case, **keywords: Any) -> "Gathering":
         """The same kind of evidence on another case (or another form of the subject), not gathered yet.
@@ -98,8 +111,7 @@ class Gathering:
         """
         swapped = {Subject: subject, Case: case}
         arguments = [next((new for kind, new in swapped.items() if isinstance(a, kind)), a) for a in self._arguments]
-        known = inspect.signature(self._gather).parameters
-        return Gathering(partial(self._gather, **{k: v for k, v in keywords.items() if k in known}), *arguments)
+        return Gathering(self._gather, *arguments).told(**{k: v for k, v in keywords.items() if self.takes(k)})
 
     def __call__(self) -> Any:
         """Return the evidence; raises ``Undecided`` with the same reason every time it could not be gathered."""

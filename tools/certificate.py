@@ -235,7 +235,12 @@ def _classical(results: Iterable[CheckResult]) -> dict[str, str]:
 
 def _environment() -> dict[str, str]:
     found = {"python": platform.python_version(), "platform": platform.platform(), "machine": platform.machine()}
-    found["threads"] = str(torch.get_num_threads())
+    return {**found, "threads": str(torch.get_num_threads()), **versions()}
+
+
+def versions() -> dict[str, str]:
+    """The packages that numbers depend on, as they are installed."""
+    found = {}
     for package in PACKAGES:
         try:
             found[package] = metadata.version(package)

@@ -18,8 +18,9 @@ from rich.table import Table
 
 from specproof.bench.command import bench
 from specproof.certificate import Certificate
+from specproof.certification import Ahead, planned_checks
 from specproof.certification import certify as run_certification
-from specproof.certification import planned_checks
+from specproof.cluster.campaign import cluster
 from specproof.exit_codes import CRASH, EXIT, USAGE
 from specproof.expected import Expectations, check_expected, read_expected
 from specproof.generate_command import command as generate
@@ -93,6 +94,9 @@ def certify(
         str | None, typer.Option(help="Counts of earlier nights, in a file that this one is added to.")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from a run that was stopped.")] = False,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Run on the workers of this Dask scheduler, tcp://host:port.")
+    ] = None,
 ) -> None:
     """Certify one or more subjects. A run that is stopped goes on where it was when it is started again."""
     _check_arguments(evidence, seconds, device, json, len(subjects))
@@ -108,15 +112,16 @@ def certify(
     torch.set_num_threads(1)
     report = report_console(json)
     verdicts = []
-    for subject in resolved:
-        with opened(subject, plan, fresh=fresh) as journal:
-            certificate = _certify_one(subject, plan, known, journal)
-            verdicts.append(certificate.outcome)
-            print_report(certificate, report)
-            _print_circumstances(certificate, report)
-            for place, write_out in ((json, Certificate.to_json), (html, page)):
-                if place is not None:
-                    write_data(_destination(place, certificate, several=len(resolved) > 1), write_out(certificate))
+    with cluster(scheduler) as ahead:
+        for subject in resolved:
+            with opened(subject, plan, fresh=fresh) as journal:
+                certificate = _certify_one(subject, plan, known, journal, ahead)
+                verdicts.append(certificate.outcome)
+                print_report(certificate, report)
+                _print_circumstances(certificate, report)
+                for place, write_out in ((json, Certificate.to_json), (html, page)):
+                    if place is not None:
+                        write_data(_destination(place, certificate, several=len(resolved) > 1), write_out(certificate))
     raise typer.Exit(EXIT[merged(verdicts)])
 
 
@@ -179,7 +184,9 @@ def _expectations(found: Expectations) -> str:
     return "\n".join(lines)
 
 
-def _certify_one(subject: Subject, plan: Plan, expected: dict[str, str], journal: Journal) -> Certificate:
+def _certify_one(
+    subject: Subject, plan: Plan, expected: dict[str, str], journal: Journal, ahead: Ahead | None
+) -> Certificate:
     columns = (TextColumn("{task.fields[subject]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as progress:
         task = progress.add_task("", subject=subject.name, total=None)
@@ -189,7 +196,7 @@ def _certify_one(subject: Subject, plan: Plan, expected: dict[str, str], journal
 
         return run_certification(
             subject, evidence=plan.evidence, seed=plan.seed, seconds=plan.seconds, expected_failures=expected,
-            on_event=show, journal=journal, history=plan.history,
+            on_event=show, journal=journal, history=plan.history, ahead=ahead,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -162,11 +163,13 @@ def _suite_files() -> list[Path]:
 
 def _source_files(subject: Subject) -> list[Path]:
     """The files that a subject's own code is written in, as far as its object says; what those import is not followed."""
-    verifier = subject.verifier
+    made: list[Any] = [subject.verifier or subject.decoder or getattr(subject.bandit, "make", None)]
+    if isinstance(made[0], partial):  # a bandit with options, or a copied one
+        made = [made[0].func, *made[0].args]
     files = set()
-    for found in (verifier, type(verifier), getattr(verifier, "function", None)):
+    for found in [part for it in made for part in (it, type(it), getattr(it, "function", None))]:
         try:
-            files.add(Path(inspect.getsourcefile(found) or ""))  # type: ignore[arg-type]
+            files.add(Path(inspect.getsourcefile(found) or ""))
         except TypeError:
             continue
     return sorted(file for file in files if file.is_file())

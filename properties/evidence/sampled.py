@@ -25,7 +25,7 @@ from specproof.properties.evidence.e_process import EProcess
 from specproof.properties.evidence.history import History
 from specproof.properties.evidence.portfolio import fault_laws
 from specproof.properties.evidence.power import detectable_total_variation
-from specproof.properties.evidence.sampling import Counts, sample_texts
+from specproof.properties.evidence.sampling import Counts, Draw, sample_texts
 from specproof.properties.subject import Subject
 from specproof.reference.exact import step_law
 from specproof.reference.law import mapped
@@ -115,11 +115,13 @@ class Reference:
 
 
 def observe_sampled(
-    subject: Subject, case: Case, plan: SamplePlan, deadline: float = math.inf, history: History | None = None
-) -> Sample:
+    subject: Subject, case: Case, plan: SamplePlan, deadline: float = math.inf, history: History | None = None,
+    draw: Draw = sample_texts,
+) -> Sample:  # fmt: skip
     """Draw until the plan is complete, the e-process refutes, the contract breaks, or ``deadline`` (monotonic) passes.
 
-    ``history`` gives a seed that was not used before where the plan's was, and is told what was counted.
+    ``history`` gives a seed that was not used before where the plan's was, and is told what was counted. ``draw`` stands in
+    for ``sample_texts`` where the texts are drawn elsewhere.
     """
     before = None
     if history is not None:
@@ -129,7 +131,7 @@ def observe_sampled(
     threshold = math.log(1 / (plan.text_alpha * E_SHARE))
     counts = Counts(np.zeros(len(reference.possible), dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
     path = []
-    for counts in sample_texts(subject, case, plan.draws, plan.seed):
+    for counts in draw(subject, case, plan.draws, plan.seed):
         counts.before = before
         log_e = float(reference.process.log_e(_with_before(counts)[0][reference.possible]))
         path.append((counts.draws, round(log_e, 3)))

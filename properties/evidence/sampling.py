@@ -1,7 +1,12 @@
-"""Draw texts with a subject and count them: drafts from the draft model, the subject's own randomness, nothing scripted."""
+"""Draw texts with a subject and count them: drafts from the draft model, the subject's own randomness, nothing scripted.
 
-from collections.abc import Iterator
+Texts come in blocks. A block is drawn from a seed that its number alone decides, so that blocks can be drawn in any order
+and anywhere: added up in the order of their numbers they are what one process draws.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
-from specproof.fast.randomness import draw
+from specproof.fast.randomness import draw, splitmix
 from specproof.properties.cases import Case
 from specproof.properties.evidence.calls import MalformedOutcome, batch_of, call, violations
 from specproof.properties.evidence.seeding import seeded
@@ -18,6 +23,7 @@ from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
 
 CHUNK = 8192
+BLOCK = 2**17  # texts from one seed: one block in a quick certification
 
 
 @dataclass(frozen=True)
@@ -43,27 +49,61 @@ class Counts:
     before: Carried | None = None
 
 
+Draw = Callable[[Subject, Case, int, int], Iterator[Counts]]  # ``sample_texts``, or what draws the same elsewhere
+
+
 def sample_texts(subject: Subject, case: Case, draws: int, seed: int) -> Iterator[Counts]:
     """Draw ``draws`` texts and yield the running counts after every chunk; stops at a contract violation.
 
     Raises ``Undecided`` where the subject raises. Global generators are seeded and put back.
     """
-    total = Counts(np.zeros(case.vocabulary**case.horizon, dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
+    numbers = range(blocks(draws))
+    yield from added(case, chain.from_iterable(draw_block(subject, case, draws, seed, number) for number in numbers))
+
+
+def blocks(draws: int) -> int:
+    """How many blocks so many texts are drawn in."""
+    return -(-draws // BLOCK)
+
+
+def added(case: Case, chunks: Iterable[Counts]) -> Iterator[Counts]:
+    """Running counts of chunks in their order, up to the first that breaks the contract."""
+    total = _nothing(case)
+    for chunk in chunks:
+        total.text += chunk.text
+        total.accepted += chunk.accepted
+        total.draws += chunk.draws
+        total.violation = chunk.violation
+        yield total
+        if total.violation is not None:
+            return
+
+
+def draw_block(subject: Subject, case: Case, draws: int, seed: int, number: int) -> Iterator[Counts]:
+    """The chunks of block ``number`` of ``draws`` texts; see ``sample_texts``."""
+    done, end = number * BLOCK, min(draws, (number + 1) * BLOCK)
+    seed = seed if number == 0 else splitmix(splitmix(seed) + number) % 2**32  # torch reads no more bits
     own = torch.Generator().manual_seed(seed)
     theirs = torch.Generator().manual_seed(seed + 1)
     with seeded(seed + 2):
-        while total.draws < draws and total.violation is None:
-            rows = min(CHUNK, max(256, total.draws), draws - total.draws)  # small first: slow subjects report soon
+        while done < end:
+            rows = min(CHUNK, max(256, done), end - done)  # small first: slow subjects report soon
+            counts = _nothing(case)
             try:
                 text, accepted = _chunk(subject, case, rows, own, theirs)
             except MalformedOutcome as error:
-                total.violation = str(error)
-                yield total
+                counts.violation = str(error)
+                yield counts
                 return
-            total.text += np.bincount(text.numpy(), minlength=len(total.text))
-            total.accepted += np.bincount(accepted.numpy(), minlength=len(total.accepted))
-            total.draws += rows
-            yield total
+            counts.text += np.bincount(text.numpy(), minlength=len(counts.text))
+            counts.accepted += np.bincount(accepted.numpy(), minlength=len(counts.accepted))
+            counts.draws = rows
+            done += rows
+            yield counts
+
+
+def _nothing(case: Case) -> Counts:
+    return Counts(np.zeros(case.vocabulary**case.horizon, dtype=np.int64), np.zeros(case.length + 1, dtype=np.int64))
 
 
 def _chunk(
