@@ -132,6 +132,40 @@ def test_study_of_own_models_asks_for_prompts(run: Run, home: Path) -> None:
         run("study", "spectr_gbv", "--target", str(folder / "target"), "--draft", str(folder / "general"))
 
 
+def test_study_of_laws_acquits_and_convicts(run: Run, tmp_path: Path) -> None:
+    """At a level of 1e-6 a verifier; 2,048 texts of 27 tell the published SpecTr-GBV (its expected log10 e is above 15)."""
+    numbers = tmp_path / "laws.json"
+    given = (
+        "--family",
+        "tiny",
+        "--tokens",
+        "3",
+        "--length",
+        "2",
+        "--drafts",
+        "3",
+        "--draws",
+        "2048",
+        "--json",
+        str(numbers),
+    )
+    run(
+        "study",
+        "lossless",
+        *given,
+        "--verifier",
+        "standard",
+        "--verifier",
+        "block+race",
+        "--verifier",
+        "spectr_gbv_published",
+    )
+    verdicts = {row["verifier"]: row["verdict"] for row in json.loads(numbers.read_text())["rows"]}
+    assert verdicts == {"standard": "HELD", "block+race": "HELD", "spectr_gbv_published": "FAILED"}
+    with pytest.raises(UsageError, match="language model of its own"):
+        run("study", "lossless", "--family", "tiny", "--draft", "lookup")
+
+
 @pytest.mark.nightly
 def test_study_of_bandits_prints_every_stream(run: Run, tmp_path: Path) -> None:
     """Every domain, mixed, perturbed."""

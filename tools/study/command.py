@@ -1,4 +1,4 @@
-"""``specproof study spectr_gbv|metasd``: the papers' tables on the family of small models, or on models from folders."""
+"""``specproof study spectr_gbv|metasd|lossless``: the papers' tables on the family of small models, or on models from folders."""
 
 import json as json_module
 from collections.abc import Iterator
@@ -11,11 +11,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from specproof.exit_codes import EXIT
+from specproof.fast.drafters import Drafter, ModelDrafter
 from specproof.fast.generate import Settings
+from specproof.fast.language_model import LanguageModel
 from specproof.fast.sampling import Sampling
+from specproof.fast.verifiers.by_name import verifier_of
 from specproof.generate_command import Models, models_of
 from specproof.integration.zoo.build import default_cache
 from specproof.output import check_destination, report_console, write_data
+from specproof.properties.verdict import merged
+from specproof.study import lossless as checked
 from specproof.study import metasd as bandits
 from specproof.study import spectr_gbv as verifiers
 from specproof.study.picture import drafts_picture, streams_picture
@@ -106,6 +112,49 @@ def metasd(
     if picture is not None:
         streams_picture(rows, picture)
     _write(json, bandits.SCHEMA, {"family": opened.card, "rows": [row.json() for row in rows]})
+
+
+@study.command("lossless")
+def lossless(
+    family: FamilyName = "full",
+    target: Annotated[str | None, typer.Option(help="Folder of another target.")] = None,
+    draft: Annotated[str | None, typer.Option(help="Folder of the drafter, or one of the family's by name.")] = None,
+    prompt: Annotated[str, typer.Option(help="Text that is continued.")] = "def read(self, size",
+    verifier: Annotated[
+        list[str] | None, typer.Option(help="A verifier, or VERIFIER+SELECTOR; may be repeated.")
+    ] = None,
+    drafts: Annotated[int, typer.Option(help="Drafts a round, K.")] = 4,
+    length: Annotated[int, typer.Option(help="Tokens a draft, L.")] = 4,
+    temperature: Annotated[float, typer.Option(help="Of both models.")] = 0.7,
+    tokens: Annotated[int, typer.Option(help="Tokens of a text.")] = 5,
+    draws: Annotated[int, typer.Option(help="Texts a verifier.")] = 16_384,
+    seed: Annotated[int, typer.Option(help="Seed of the first text.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    json: Json = None,
+) -> None:
+    """Whether generation keeps the target's law: texts counted against their enumerated probabilities. Exit code 1 if not."""
+    check_destination("--json", json)
+    names = verifier or [*checked.ONE_DRAFT, *checked.SEVERAL]
+    try:
+        for name in names:
+            verifier_of(name, 1 if name in checked.ONE_DRAFT else drafts)
+        models = models_of(family, target, draft, device)
+        given = Settings(tokens, drafts, length, Sampling(temperature))
+        stage = checked.Stage.of(models.target, _model_of(models.drafter), models.encode(prompt), given)
+        with _progress() as listen:
+            rows = checked.study(stage, names, draws, seed, listen)
+    except (ValueError, FileNotFoundError) as error:
+        refuse(error)
+    report_console(json).print(checked.render(stage, rows))
+    models_given = {"target": target or family, "drafter": models.drafter.name, "prompt": prompt}
+    _write(json, checked.SCHEMA, {**models_given, "rows": [row.json() for row in rows]})
+    raise typer.Exit(EXIT[merged([row.verdict for row in rows])])
+
+
+def _model_of(drafter: Drafter) -> LanguageModel:
+    if not isinstance(drafter, ModelDrafter):
+        raise UsageError(f"--draft must be a language model of its own, got {drafter.name}")
+    return drafter.model
 
 
 def _prompts(
