@@ -83,8 +83,9 @@ def call(subject: Subject, drafts: Drafts, generator: Randomness, carry: Any = N
 
 def _same(now: Tensor, before: Tensor) -> bool:
     """Whether a tensor is as it was; NaN is as it was where it was NaN."""
-    same = now == before
-    return bool((same | (now.isnan() & before.isnan()) if now.is_floating_point() else same).all())
+    if torch.equal(now, before):
+        return True
+    return now.is_floating_point() and bool(((now == before) | (now.isnan() & before.isnan())).all())
 
 
 def check_shape(drafts: Drafts, outcome: Any) -> None:
