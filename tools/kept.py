@@ -16,7 +16,7 @@ from specproof.properties.check import name_of
 from specproof.properties.evidence.calls import Emitted, Violation
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.sampled import Sample, SamplePlan, decided
-from specproof.properties.evidence.sampling import Counts
+from specproof.properties.evidence.sampling import Carried, Counts
 from specproof.properties.plan import Check
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided
@@ -77,6 +77,14 @@ class KeptLaw(Strict):
         return Observation(case, self.kind, steps, text, _number(self.tolerance), self.calls, self.spot_checks)
 
 
+class KeptNights(Strict):
+    """What earlier nights counted of the same case; it counts for what may be looked at any time."""
+
+    text: list[int]
+    accepted: list[int]
+    nights: int
+
+
 class KeptCounts(Strict):
     """Counted texts (by code, first token first) and accepted lengths; ``path``: log E after so many draws."""
 
@@ -91,15 +99,20 @@ class KeptCounts(Strict):
     accepted: list[int]
     violation: str | None
     path: list[tuple[int, float]]
+    before: KeptNights | None = None
 
     def restored(self, subject: Subject, case: Case) -> Sample:
         """Decide the counts again. Raises ``ValueError`` for counts that are not this case's."""
-        if (len(self.text), len(self.accepted)) != (case.vocabulary**case.horizon, case.length + 1):
-            raise ValueError(f"{len(self.text)} counts of texts and {len(self.accepted)} of lengths")
-        if sum(self.text) != self.draws or sum(self.accepted) != self.draws or min(*self.text, *self.accepted) < 0:
-            raise ValueError(f"the counts do not add up to {self.draws} draws")
+        for part in (self, *([self.before] if self.before else [])):
+            if (len(part.text), len(part.accepted)) != (case.vocabulary**case.horizon, case.length + 1):
+                raise ValueError(f"{len(part.text)} counts of texts and {len(part.accepted)} of lengths")
+            draws = self.draws if part is self else sum(part.text)
+            if sum(part.text) != draws or sum(part.accepted) != draws or min(*part.text, *part.accepted) < 0:
+                raise ValueError(f"the counts do not add up to {draws} draws")
         plan = SamplePlan(self.planned_draws, self.text_alpha, self.accepted_alpha, self.seed)
         counts = Counts(np.array(self.text), np.array(self.accepted), self.violation, self.draws)
+        if self.before is not None:
+            counts.before = Carried(np.array(self.before.text), np.array(self.before.accepted), self.before.nights)
         return decided(subject, case, plan, counts, self.path)
 
 
@@ -141,11 +154,15 @@ def keep(found: Any, check: Check) -> KeptLaw | KeptCounts | NotKept:
             text={name_of(text): _mass(mass) for text, mass in found.text.items()},
         )  # fmt: skip
     if type(found) is Sample:
+        earlier = found.counts.before
+        before = earlier and KeptNights(
+            text=earlier.text.tolist(), accepted=earlier.accepted.tolist(), nights=earlier.nights
+        )
         return KeptCounts(
             case=found.case.name, draws=found.counts.draws, planned_draws=found.plan.draws,
             text_alpha=found.plan.text_alpha, accepted_alpha=found.plan.accepted_alpha, seed=found.plan.seed,
             text=found.counts.text.tolist(), accepted=found.counts.accepted.tolist(), violation=found.counts.violation,
-            path=found.path,
+            path=found.path, before=before,
         )  # fmt: skip
     return NotKept(case=check.case, what=type(found).__name__)
 

@@ -9,7 +9,13 @@ import pytest
 
 from specproof.certificate import Certificate
 from specproof.judge_command import judge_again
+from specproof.kept import KeptCounts, keep
+from specproof.properties.cases import one_step_cases
+from specproof.properties.evidence.history import History
+from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
+from specproof.properties.plan import Gathering, named
 from specproof.properties.verdict import Verdict
+from specproof.subjects import resolve
 from specproof.test_cli import run
 from specproof.testing import certificate_of, exact, held, refuted
 
@@ -91,6 +97,21 @@ def test_counts_that_do_not_add_up_are_undecided() -> None:
     found = judge_again(Certificate.model_validate(data))
     assert any("the counts do not add up to 131072 draws" in line for line in found.differences)
     assert found.verdict is Verdict.UNDECIDED
+
+
+def test_counts_of_earlier_nights_are_judged_with_tonights(tmp_path: Path) -> None:
+    """Decided again as they were: log E over both nights."""
+    subject, (case, *_) = resolve("fast:standard"), one_step_cases()
+    history = History(tmp_path / "nights.json", "suite")
+    first, second = (observe_sampled(subject, case, SamplePlan(256, 1e-7, 1e-7, 3), history=history) for _ in range(2))
+    check = named("lossless", "block", case, "sampled", Gathering(observe_sampled, subject, case), str)
+    kept = keep(second, check)
+    assert isinstance(kept, KeptCounts)
+    again = KeptCounts.model_validate_json(kept.model_dump_json()).restored(subject, case)
+    assert again.text.log_e == second.text.log_e
+    assert again.counts.before is not None
+    assert again.counts.before.text.sum() == first.counts.draws
+    assert kept.model_copy(update={"before": None}).restored(subject, case).text.log_e != second.text.log_e
 
 
 def test_of_other_kinds_the_summary_is_judged() -> None:
