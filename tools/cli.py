@@ -13,7 +13,7 @@ import torch
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 from rich.table import Table
 
 from specproof.bench.command import bench
@@ -35,6 +35,7 @@ from specproof.output import STDOUT, check_destination, report_console, write_da
 from specproof.page import page
 from specproof.plan_command import plan
 from specproof.power_command import power
+from specproof.progress import bars
 from specproof.properties.evidence.history import History
 from specproof.properties.plan import EvidenceChoice, Plan
 from specproof.properties.subject import Subject
@@ -187,8 +188,7 @@ def _expectations(found: Expectations) -> str:
 def _certify_one(
     subject: Subject, plan: Plan, expected: dict[str, str], journal: Journal, ahead: Ahead | None
 ) -> Certificate:
-    columns = (TextColumn("{task.fields[subject]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as progress:
+    with bars(TextColumn("{task.fields[subject]}")) as progress:
         task = progress.add_task("", subject=subject.name, total=None)
 
         def show(done: int, planned: int, check: str) -> None:

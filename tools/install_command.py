@@ -5,11 +5,11 @@ from typing import Annotated, get_args
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from specproof.integration.installing import NotInstalled, install
 from specproof.integration.packages import PACKAGES, Group, Package, package
 from specproof.integration.shelf import home, on_shelf
+from specproof.progress import bars
 from specproof.usage import refuse
 
 FAILED = 2
@@ -34,17 +34,16 @@ def install_packages(
     wanted = [pair for name in names for pair in _wanted(name)]
     console = Console(stderr=True, highlight=False)
     failures = []
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.description}"))
-    with Progress(*columns, console=console) as bars:
-        bar = bars.add_task("", total=len(wanted))
+    with bars(console=console) as progress:
+        task = progress.add_task("", total=len(wanted))
         for found, version in wanted:
             try:
-                new = install(found, version, lambda said: bars.update(bar, description=escape(said)))
-                bars.console.print(f"{found.label} {version}: {'installed' if new else 'already there'}")
+                new = install(found, version, lambda said: progress.update(task, description=escape(said)))
+                progress.console.print(f"{found.label} {version}: {'installed' if new else 'already there'}")
             except NotInstalled as error:
                 failures.append(str(error))
-                bars.console.print(escape(f"{found.label} {version}: {error}"), style="red")
-            bars.update(bar, advance=1, description="")
+                progress.console.print(escape(f"{found.label} {version}: {error}"), style="red")
+            progress.update(task, advance=1, description="")
     if failures:
         raise typer.Exit(FAILED)
 

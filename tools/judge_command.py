@@ -18,13 +18,13 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 
 from specproof.certificate import SCHEMA, Certificate, Conclusion, conclude, counted
 from specproof.exit_codes import EXIT
 from specproof.fast.batch import Drafting
 from specproof.kept import KeptCase, NotKept, case_of, evidence_names
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.properties.cases import Case
 from specproof.properties.check import CheckResult, Evidence
 from specproof.properties.plan import Check, Gathering, Plan
@@ -218,7 +218,7 @@ def judge(
     check_destination("--json", json)
     try:
         certificate = read_certificate(file)
-        with Progress(console=Console(stderr=True), transient=True) as progress:
+        with bars(transient=True) as progress:
             task = progress.add_task(escape(certificate.subject.name), total=None)
             found = judge_again(
                 certificate, listen=lambda done, planned: progress.update(task, completed=done, total=planned)

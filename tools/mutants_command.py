@@ -10,12 +10,12 @@ from typing import Annotated
 
 import torch
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 from rich.table import Table
 
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.properties.matrix import Entry, examine
 from specproof.properties.mutants import MUTANTS
 from specproof.reference.names import nearest
@@ -61,8 +61,7 @@ def mutants(
 def _examined(names: list[str], jobs: int) -> list[Entry]:
     """The entries in the order of their names; progress goes to stderr."""
     found: dict[str, Entry] = {}
-    columns = (TextColumn("mutants"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as progress:
+    with bars(TextColumn("mutants")) as progress:
         task = progress.add_task("", total=len(names))
         for entry in _as_they_come(names, jobs):
             found[entry.mutant] = entry

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.properties import practice
 from specproof.properties.practice import FAULTS, POWER, TODAY, Convictions, Row
 
@@ -78,8 +78,7 @@ def power(
 
 def compared(runs: int, fault_runs: int, seed: int = 0) -> Comparison:
     """Run the comparison with progress on stderr."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with bars(transient=True) as progress:
         task = progress.add_task("tests", total=len(TODAY) + len(FAULTS))
         tests, faults = [], []
         for test in practice.comparison(runs=runs, seed=seed):

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import torch
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from specproof.mutants_command import mutants
 from specproof.output import report_console
+from specproof.progress import bars
 from specproof.properties.calibration import ALPHA, Calibration, calibrate
 from specproof.properties.cases import sampled_cases
 from specproof.properties.matrix import subject_for
@@ -44,9 +43,8 @@ def selftest(
 
 def calibrated(runs: int, seed: int) -> list[Calibration]:
     """Calibrate with progress on stderr."""
-    columns = (TextColumn("null runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=runs * len(sampled_cases()))
+    with bars(transient=True) as progress:
+        task = progress.add_task("null runs", total=runs * len(sampled_cases()))
         return list(calibrate(runs, seed, listen=lambda done: progress.update(task, advance=done)))
 
 

@@ -5,7 +5,6 @@ from typing import Annotated, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from specproof.leaderboard.board import render, to_json
 from specproof.leaderboard.contestants import contestants
@@ -13,6 +12,7 @@ from specproof.leaderboard.measure import Board, measure, units
 from specproof.leaderboard.picture import ENDINGS, draw
 from specproof.leaderboard.suite import SuiteName, suite
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.reference.names import nearest
 from specproof.usage import refuse
 
@@ -40,8 +40,6 @@ def leaderboard(
 def run(name: SuiteName) -> Board:
     """Measure everyone, with progress on stderr."""
     entries, chosen = contestants(), suite(name)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, TextColumn("[dim]{task.description}"), console=console, transient=True) as progress:
+    with bars(transient=True) as progress:
         task = progress.add_task("", total=units(chosen, entries))
         return measure(chosen, entries, lambda where: progress.update(task, advance=1, description=where))

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TaskID, TextColumn
 
 from specproof.integration.packages import Group
 from specproof.ledger.board import render, to_html, to_json
 from specproof.ledger.keep import default_folder
 from specproof.ledger.run import Listener, Settings, run, tasks
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.properties.plan import EvidenceChoice
 from specproof.properties.verdict import Verdict
 from specproof.reference.names import nearest
@@ -71,13 +71,12 @@ def ledger(
 @contextmanager
 def progress() -> Iterator[Listener]:
     """A bar for each subject on stderr, as it starts."""
-    columns = (TextColumn("{task.fields[subject]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("[dim]{task.description}"), console=Console(stderr=True)) as bars:
+    with bars(TextColumn("{task.fields[subject]}")) as shown:
         known: dict[str, TaskID] = {}
 
         def listen(name: str, done: int, planned: int, check: str) -> None:
             if name not in known:
-                known[name] = bars.add_task("", subject=escape(name), total=planned)
-            bars.update(known[name], completed=done, total=planned, description=escape(check))
+                known[name] = shown.add_task("", subject=escape(name), total=planned)
+            shown.update(known[name], completed=done, total=planned, description=escape(check))
 
         yield listen

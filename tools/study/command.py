@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from specproof.exit_codes import EXIT
 from specproof.fast.drafters import Drafter, ModelDrafter
@@ -20,6 +18,7 @@ from specproof.fast.verifiers.by_name import verifier_of
 from specproof.generate_command import Models, models_of
 from specproof.integration.zoo.build import default_cache
 from specproof.output import check_destination, report_console, write_data
+from specproof.progress import bars
 from specproof.properties.verdict import merged
 from specproof.study import lossless as checked
 from specproof.study import metasd as bandits
@@ -176,8 +175,7 @@ def _progress() -> Iterator[Any]:
     """A progress bar on stderr, one thread while it is shown."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with bars() as progress:
         task = progress.add_task("")
 
         def listen(what: str, done: int, of: int) -> None:
