@@ -27,6 +27,7 @@ CAPABILITIES = {
     "owns_drafting": "draws its own drafts",
     "global_rng": "draws from the global generator",
     "hidden_randomness": "draws where no script reaches, as in another process: it can only be counted",
+    "slow": "takes milliseconds a request: fewer random checks and counted texts, as the certificate states",
     "lossy_by_design": "does not promise the target's law",
 }
 

@@ -18,6 +18,8 @@ UNSUPPORTED = {
     "bonus_by_caller": "the bonus token is left to the subject; wrap the function so that it draws it",
 }
 
+SLOW_SHARE = 2**5  # as many fewer texts are counted of a subject that takes milliseconds a request
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -40,6 +42,10 @@ class Subject:
     largest_deviation: float | None = None
     unavailable: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+    def affordable(self, draws: int) -> int:
+        """How many of so many texts are counted."""
+        return draws // SLOW_SHARE if "slow" in self.capabilities else draws
 
 
 def subject_of_verifier(

@@ -79,6 +79,7 @@ def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
             sampled = [lossy.expecting_declared(subject, case) for case in sampled]
         for index, case in enumerate(sampled):
             sample_plan = plan_of(plan, case, index, len(sampled))
+            sample_plan = replace(sample_plan, draws=subject.affordable(sample_plan.draws))
             yield from _count_checks(
                 subject, case, Gathering(observe_sampled, subject, case, sample_plan, plan.deadline, plan.history)
             )

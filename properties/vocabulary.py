@@ -37,7 +37,7 @@ def large_vocabulary(subject: Subject, plan: Plan) -> Iterator[Check]:
     share = plan.alpha_of("large vocabulary") / len(battery)
     for index, wide in enumerate(battery):
         seed = plan.seed + 500_000 + 1000 * index
-        sample_plan = SamplePlan(DRAWS[plan.evidence], share * TEXT, share * ACCEPTED, seed)
+        sample_plan = SamplePlan(subject.affordable(DRAWS[plan.evidence]), share * TEXT, share * ACCEPTED, seed)
         gather = Gathering(observe_sampled, widened(subject, wide), wide.case, sample_plan, plan.deadline, plan.history)
         yield from wide_checks(subject, wide, gather, share)
 

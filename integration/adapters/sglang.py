@@ -75,10 +75,13 @@ class Served:
     """The kernel as a process serves it where the interpreter is on: uniforms come with the request."""
 
     process_uniforms = {"token": 1, "request": 1}
-    capabilities = frozenset({"batch"})
+    capabilities = frozenset({"batch", "slow"})
     block = False
 
     def __init__(self) -> None:
+        from specproof.integration.adapters.triton_interpreter import quicken
+
+        quicken()
         made = chain(locate(package("sglang")), block=self.block)
         self.verify, self.rule = made.verify, made.rule
 

@@ -3,6 +3,7 @@
 The kernels come out of the wheel without importing vLLM. They read raw pointers: another signature must not be called.
 """
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from specproof.integration.adapters.flat import Flat, FlatVerifier
-from specproof.integration.adapters.known import guest
+from specproof.integration.adapters.known import guest, interpreted
 from specproof.integration.process.verifier import ProcessVerifier
 from specproof.integration.shelf import Located
 from specproof.integration.unavailable import Unavailable
@@ -83,6 +84,42 @@ def forward(located: Located) -> ProcessVerifier:
 def forward_cold(located: Located) -> ProcessVerifier:
     """The whole forward pass at temperature 0.7."""
     return guest(located, "vllm_sampler.py:Cold")
+
+
+def triton(located: Located) -> ProcessVerifier:
+    """The Triton kernels of the first runner, interpreted."""
+    return _interpreted(located, "First")
+
+
+def triton_onehot(located: Located) -> ProcessVerifier:
+    """The same without draft probabilities."""
+    return _interpreted(located, "FirstOnehot")
+
+
+def triton_v2(located: Located) -> ProcessVerifier:
+    """The Triton kernels of the second runner, interpreted."""
+    return _interpreted(located, "Second")
+
+
+def triton_v2_onehot(located: Located) -> ProcessVerifier:
+    """The same without draft logits."""
+    return _interpreted(located, "SecondOnehot")
+
+
+def triton_v2_block(located: Located) -> ProcessVerifier:
+    """The same with block verification."""
+    return _interpreted(located, "SecondBlock")
+
+
+def triton_v2_seeded(located: Located) -> ProcessVerifier:
+    """The kernels of the second runner with the hash that makes their noise."""
+    return _interpreted(located, "SecondSeeded")
+
+
+def _interpreted(located: Located, guest: str) -> ProcessVerifier:
+    if importlib.util.find_spec("triton") is None:
+        raise Unavailable(f"vllm {located.version} needs triton: pip install 'specproof[kernels]'")
+    return interpreted(f"specproof.integration.adapters.vllm_interpreted:{guest}", located)
 
 
 def _caller(verify: Any, recover: Any, *, without_rows: bool = False) -> Callable[[Flat], Tensor]:

@@ -1,7 +1,7 @@
 """A verifier that lives in another process: what it said of itself in hello, and requests in JSON lines.
 
-A process that takes uniforms is probed like any other code. One that draws its own numbers is counted only: no script
-reaches them (``hidden_randomness``).
+A process that takes its noise with the request is probed like any other code: uniforms, or exponentials beside them for one
+that chooses by a race. One that draws its own numbers is counted only: no script reaches them (``hidden_randomness``).
 """
 
 import atexit
@@ -30,6 +30,8 @@ ANSWERS = ("tokens", "accepted", "path")
 class ProcessVerifier:
     """The process behind ``command``. Raises ``Undecided`` when it does not start or says nothing sensible."""
 
+    rowwise = True  # whatever is drawn here is drawn a row a request
+
     def __init__(
         self, command: Sequence[str], limits: Limits | None = None, environment: dict[str, str] | None = None
     ) -> None:
@@ -45,12 +47,15 @@ class ProcessVerifier:
         self._most = _whole(hello, "batch", MOST_ROWS)
         counts = hello.get("uniforms")
         self._uniforms = None if counts is None else (_whole(counts, "token", 0, 0), _whole(counts, "request", 0, 0))
+        self._races = _whole(hello, "exponentials", 0, 0)
+        if self._races and self._uniforms is None:
+            raise Undecided("'exponentials' in hello come beside 'uniforms', which it does not ask for")
         declared = {str(name) for name in hello.get("capabilities", ())} - OWN
         for name in declared:
             if name not in CAPABILITIES:
                 raise Undecided(nearest("capability in hello", name, CAPABILITIES))
-        own = {"batch", "hidden_randomness" if counts is None else "takes_uniforms"}
-        self.capabilities = frozenset(declared | own)
+        noise = set() if self._races else {"hidden_randomness" if counts is None else "takes_uniforms"}
+        self.capabilities = frozenset({"batch"} | declared | noise)
         self.rule = hello.get("rule")
         if self.rule is not None and self.rule not in rule_names():
             raise Undecided(nearest("rule in hello", str(self.rule), rule_names()))
@@ -58,13 +63,11 @@ class ProcessVerifier:
     def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
         """Verify the batch in requests of at most as many rows as the process takes."""
         drafts.check()
-        numbers: Tensor | None = None
-        if self._uniforms is not None:
-            numbers = uniforms(generator, drafts.batch, self.uniforms(drafts), drafts.device)
+        noise = self._noise(drafts, generator)
         parts = []
         for start in range(0, drafts.batch, self._most):
             rows = slice(start, start + self._most)
-            parts.append(self._ask(self._request(drafts, rows, numbers, generator)))
+            parts.append(self._ask(self._request(drafts, rows, noise, generator)))
         joined = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
         return Outcome(joined["tokens"], joined["accepted"], joined.get("path"))
 
@@ -79,7 +82,19 @@ class ProcessVerifier:
             self._channel.close()
             self._channel = None
 
-    def _request(self, drafts: Drafts, rows: slice, numbers: Tensor | None, generator: Any) -> dict[str, Any]:
+    def _noise(self, drafts: Drafts, generator: Randomness) -> dict[str, Tensor]:
+        """What comes with the request: uniforms [B, n], exponentials [B, races, V]. Empty when the process draws its own."""
+        if self._uniforms is None:
+            return {}
+        noise = {"uniforms": uniforms(generator, drafts.batch, self.uniforms(drafts), drafts.device)}
+        if self._races:
+            if not (generator is None or isinstance(generator, torch.Generator)):
+                raise TypeError("exponentials are drawn from a generator, not made of uniforms or seeds")
+            shape = (drafts.batch, self._races, drafts.vocabulary)
+            noise["exponentials"] = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
+        return noise
+
+    def _request(self, drafts: Drafts, rows: slice, noise: dict[str, Tensor], generator: Any) -> dict[str, Any]:
         request: dict[str, Any] = {
             "tokens": drafts.tokens[rows].tolist(),
             "draft_probs": drafts.draft_rows()[rows].tolist(),
@@ -87,8 +102,8 @@ class ProcessVerifier:
         }
         if drafts.lengths is not None:
             request["lengths"] = drafts.lengths[rows].tolist()
-        if numbers is not None:
-            return {**request, "uniforms": numbers[rows].tolist()}
+        if noise:
+            return request | {name: numbers[rows].tolist() for name, numbers in noise.items()}
         # Six digits of a uniform are a seed; a draw of integers that wide could not be scripted.
         return {**request, "seed": int(torch.rand((), dtype=torch.float64, generator=generator) * 2**31)}
 

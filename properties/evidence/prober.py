@@ -40,6 +40,7 @@ MOST_CALLS = 250_000  # on one case: a threshold that moves with another draw wo
 LEAST_BATCH = 67
 HANDED_BITS = 24
 SINGLE, BATCHED = Settings(spot_checks=300), Settings(spot_checks=4000, arity=7)
+SLOW = Settings(spot_checks=500, arity=2)
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Prober:
         try:
             if self.batched and all(request.carry is None or hasattr(request.carry, "select") for request in requests):
                 try:
-                    return self._explore(requests, BATCHED)
+                    return self._explore(requests, SLOW if "slow" in self.subject.capabilities else BATCHED)
                 except NotRowwise:
                     self.batched = False
             return self._explore(requests, SINGLE)
@@ -150,8 +151,9 @@ class Prober:
         self.calls += len(tapes)
         if self.calls > MOST_CALLS:
             raise Undecided(f"{MOST_CALLS:,} calls on one case do not settle its law: thresholds depend on other draws")
-        # In a batch of few rows a draw of [L] or [V] numbers could be taken for one number a row.
-        filler = [tapes[-1]] * (LEAST_BATCH - len(tapes)) if size > 1 else []
+        # In a batch of few rows a draw of [L] or [V] numbers could be taken for one number a row; ``rowwise`` says it is not.
+        fill = size > 1 and not getattr(self.subject.verifier, "rowwise", False)
+        filler = [tapes[-1]] * (LEAST_BATCH - len(tapes)) if fill else []
         asked = [requests[tape.root] for tape in [*tapes, *filler]]
         carry = asked[0].carry
         if carries is not None:

@@ -26,7 +26,7 @@ from specproof.properties.verdict import Undecided
 from specproof.subjects import resolve
 
 PATIENCE = 120.0  # seconds of this process for one piece of evidence; one that takes longer stays undecided
-ROWS, ROUNDS, MOST_SECONDS = 4096, 5, 20.0
+ROWS, SLOW_ROWS, ROUNDS, MOST_SECONDS = 4096, 128, 5, 20.0
 
 
 def run(name: str, evidence: EvidenceChoice, seed: int, folder: Path) -> None:
@@ -59,7 +59,7 @@ def microseconds(subject: Subject) -> float | None:
         return None
     case = next(case for case in one_step_cases(subject.drafting.drafts) if case.name in ANCHORS)
     requests, weights = zip(*weighted_requests(case, (), replacement=subject.drafting.replacement), strict=True)
-    rows = ROWS if "batch" in subject.capabilities else 1
+    rows = 1 if "batch" not in subject.capabilities else SLOW_ROWS if "slow" in subject.capabilities else ROWS
     drawn = torch.tensor(weights).multinomial(rows, replacement=True, generator=torch.Generator().manual_seed(0))
     drafts = requests_batch(case, [requests[i] for i in drawn.tolist()])
     generator, taken = torch.Generator().manual_seed(0), []
