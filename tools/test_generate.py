@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from specproof.cli import app
 from specproof.integration.models import load
-from specproof.integration.zoo.build import build
 from specproof.integration.zoo.recipe import TINY
 from specproof.usage import UsageError
 
@@ -18,12 +17,10 @@ pytest.importorskip("transformers")
 Run = Callable[..., str]
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def home(tiny_zoo: Path) -> Path:
     """A cache with the tiny family in it."""
-    folder = tmp_path_factory.mktemp("home")
-    build(TINY, folder / "zoo", lambda *_: None)
-    return folder
+    return tiny_zoo.parent
 
 
 @pytest.fixture

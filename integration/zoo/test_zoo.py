@@ -24,17 +24,9 @@ def ignore(stage: str, step: int, steps: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with the tiny family in it."""
-    folder = tmp_path_factory.mktemp("zoo")
-    build(TINY, folder, ignore)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def family(cache: Path) -> Family:
+def family(tiny_zoo: Path) -> Family:
     """The tiny family."""
-    return Family(cache / TINY.key)
+    return Family(tiny_zoo / TINY.key)
 
 
 def efficiency(family: Family, drafter: Drafter, domain: str) -> float:
@@ -66,10 +58,10 @@ def test_every_drafter_drafts(family: Family) -> None:
         assert efficiency(family, family.drafter(name), "mathematics") >= 1
 
 
-def test_a_family_is_built_once_and_resumes(cache: Path, tmp_path: Path) -> None:
+def test_a_family_is_built_once_and_resumes(tiny_zoo: Path, tmp_path: Path) -> None:
     """Building again changes nothing; what is missing of a family is built, the rest is kept."""
     folder = tmp_path / TINY.key
-    shutil.copytree(cache / TINY.key, folder)
+    shutil.copytree(tiny_zoo / TINY.key, folder)
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     build(TINY, tmp_path, ignore)
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
@@ -77,7 +69,7 @@ def test_a_family_is_built_once_and_resumes(cache: Path, tmp_path: Path) -> None
     stages: list[str] = []
     build(TINY, tmp_path, lambda stage, *_: stages.append(stage))
     assert set(stages) == {"text and tokenizer"}
-    assert json.loads((folder / CARD).read_text())["held_out_nats"] == Family(cache / TINY.key).card["held_out_nats"]
+    assert json.loads((folder / CARD).read_text())["held_out_nats"] == Family(tiny_zoo / TINY.key).card["held_out_nats"]
 
 
 def test_what_is_not_there_is_named(family: Family, tmp_path: Path) -> None:
