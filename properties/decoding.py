@@ -16,7 +16,7 @@ from specproof.properties.drafting import judge_adaptive, judge_drafts
 from specproof.properties.evidence import bounds
 from specproof.properties.evidence.e_process import EProcess
 from specproof.properties.evidence.power import detectable_total_variation
-from specproof.properties.plan import Check, Gathering, Plan, named
+from specproof.properties.plan import FAMILY_ALPHA, Check, Gathering, Plan, named
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 from specproof.reference.law import mapped, total_variation
@@ -47,13 +47,18 @@ def decoder_checks(subject: Subject, plan: Plan) -> Iterator[Check]:
             yield named("rows", "target rows", case.name, "driven", gather, partial(judge_rows, subject))
     if plan.asks_for("probed"):
         for case in cases:
-            yield from _checks(subject, case, "probed", Gathering(probe, subject, case), plan.alpha)
+            yield from decoder_laws(subject, case, plan.alpha)
     if plan.evidence in DRAWS:
         counted = [case for case in cases if case.name in SAMPLED]
         for index, case in enumerate(counted):
             alpha, seed = plan.alpha / len(counted), plan.seed + 1000 * (index + 1)
             gather = Gathering(observe, subject, case, DRAWS[plan.evidence], alpha, seed, plan.deadline)
             yield from _checks(subject, case, "sampled", gather, alpha)
+
+
+def decoder_laws(subject: Subject, case: DecoderCase, alpha: float = FAMILY_ALPHA) -> Iterator[Check]:
+    """Laws of a decoder on one case, by scripting its random draws."""
+    yield from _checks(subject, case, "probed", Gathering(probe, subject, case), alpha)
 
 
 def _checks(subject: Subject, case: DecoderCase, kind: str, gather: Gathering, alpha: float) -> Iterator[Check]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from specproof.properties.cases import Case
 from specproof.properties.check import CheckResult, Evidence, Finding, Judge
@@ -17,6 +17,7 @@ from specproof.properties.evidence.history import History
 from specproof.properties.subject import Subject
 from specproof.properties.verdict import Undecided, Verdict
 
+T = TypeVar("T")
 EvidenceChoice = Literal["quick", "nightly", "large-vocabulary", "exact", "probed", "driven", "sampled"]
 FAMILY_ALPHA = 1e-6
 # What each family of deciding counts may spend of a run's false-alarm rate; one that does not run leaves its part unspent.
@@ -89,12 +90,16 @@ class Gathering:
     @property
     def subject(self) -> Subject | None:
         """The subject that it looks at, in the form in which it does."""
-        return next((given for given in self._arguments if isinstance(given, Subject)), None)
+        return self.argument(Subject)
 
     @property
     def case(self) -> Case | None:
         """The case that it looks at; None for evidence on no case."""
-        return next((given for given in self._arguments if isinstance(given, Case)), None)
+        return self.argument(Case)
+
+    def argument(self, kind: type[T]) -> T | None:
+        """Return what of this kind it looks at; None where it looks at none."""
+        return next((given for given in self._arguments if isinstance(given, kind)), None)
 
     def takes(self, keyword: str) -> bool:
         """Whether what gathers it can be told this keyword."""

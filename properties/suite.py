@@ -71,6 +71,11 @@ def laws_on(subject: Subject, case: Case) -> Iterator[Check]:
     yield from _law_checks(subject, case, kind, Gathering(observe, subject, case))
 
 
+def counts_on(subject: Subject, case: Case, plan: SamplePlan) -> Iterator[Check]:
+    """What a verifier emits on one case, counted."""
+    yield from _count_checks(subject, case, Gathering(observe_sampled, subject, case, plan))
+
+
 def counts(subject: Subject, plan: Plan) -> Iterator[Check]:
     """What a verifier emits, counted."""
     if plan.evidence in DRAWS:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from specproof.properties.check import CLAIMS, CheckResult
+from specproof.properties.decoder_cases import DecoderCase
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.plan import Check, Gathering
 from specproof.properties.shrink import Limits, Shrunk, shrink
@@ -30,12 +31,15 @@ def with_smallest(
 ) -> list[CheckResult]:  # fmt: skip
     """The results, one failed check's counterexample replaced by the smallest that was found; verdicts stay as they are.
 
-    Where none is found it stays, with the command that shows it again. A crash of the search is noted with that check.
+    Where none is found it stays, with the command that shows it again, and so do all of a decoder and of what can only be
+    counted. A crash of the search is noted with that check.
     """
     failed = [i for i, result in enumerate(results) if result.verdict is Verdict.FAILED]
     changed = list(results)
-    if not failed or subject.kind not in LAWS:
+    if not failed:
         return changed
+    if subject.kind not in LAWS or "hidden_randomness" in subject.capabilities:  # too dear a search
+        return [_with_line(subject, check, result) for check, result in zip(planned, results, strict=True)]
     of_laws = [i for i in failed if planned[i].kind == LAWS[subject.kind][0] and _case(planned[i]) is not None]
     home = min(of_laws or failed, key=lambda i: _rank(planned[i]))
     try:
@@ -45,14 +49,22 @@ def with_smallest(
         changed[home] = replace(results[home], notes=[*results[home].notes, note])
         return changed
     if found is None or found.counterexample is None:
-        own, case = results[home].counterexample, _case(planned[home])
-        if own is not None and case is not None and planned[home].kind == LAWS[subject.kind][0]:
-            changed[home] = replace(results[home], counterexample=replace(own, replay=line(subject, case)))
+        if planned[home].kind == LAWS[subject.kind][0]:
+            changed[home] = _with_line(subject, planned[home], results[home])
     else:
         home = next((i for i in of_laws if planned[i].id == found.result.id), home)
         shown = replace(found.counterexample, replay=line(found.subject, found.case))
         changed[home] = replace(results[home], counterexample=shown)
     return changed
+
+
+def _with_line(subject: Subject, check: Check, result: CheckResult) -> CheckResult:
+    """The result with the command that shows its counterexample again, where it has one."""
+    gather, own = check.gather, result.counterexample
+    case = (gather.case or gather.argument(DecoderCase)) if isinstance(gather, Gathering) else None
+    if own is None or case is None:
+        return result
+    return replace(result, counterexample=replace(own, replay=line(subject, case)))
 
 
 def _smallest(

@@ -12,11 +12,14 @@ import pytest
 from specproof.certification import certify
 from specproof.cli import main
 from specproof.properties.cases import generated, one_step_cases
+from specproof.properties.decoder_cases import decoder_cases
+from specproof.properties.decoding import decoder_laws
 from specproof.properties.mutants import mutant
 from specproof.properties.shrink import Limits, Shrunk
 from specproof.properties.subject import Subject
-from specproof.properties.suite import laws_on
+from specproof.properties.suite import counts_on, laws_on
 from specproof.properties.verdict import Verdict
+from specproof.replay import COUNTED, replayed
 from specproof.reproduction import line
 from specproof.shrinking import with_smallest
 from specproof.subjects import resolve
@@ -77,6 +80,39 @@ def test_the_line_of_a_counterexample_shows_it_again(name: str, capsys: pytest.C
     laws = [data["laws"], *(check["counterexample"] for check in data["checks"] if check["counterexample"])]
     assert any(floats(law["observed"]) == pytest.approx(floats(shown.observed), abs=1e-5) for law in laws)
     assert any(floats(law["expected"]) == pytest.approx(floats(shown.expected), abs=1e-5) for law in laws)
+
+
+def test_what_can_only_be_counted_is_counted_again() -> None:
+    """Texts on the instance, at a false-alarm rate of 1e-6: the residual that is left out is off by .15 there and is found."""
+    counted = mutant("resample_from_target")
+    hidden = replace(counted, capabilities=counted.capabilities | {"hidden_randomness"})
+    planned = list(counts_on(hidden, CASES["reversed"], COUNTED))
+    results = with_smallest(hidden, planned, [check.run() for check in planned], [check.gather for check in planned])
+    (shown,) = [r.counterexample for r in results if r.counterexample is not None]
+    assert shown.replay == line(hidden, CASES["reversed"])
+    found = replayed(hidden, CASES["reversed"])
+    assert found.verdict is Verdict.FAILED
+    assert found.shown is not None
+    assert {result.evidence.kind for result in found.results} == {"sampled"}
+
+
+def test_a_decoder_is_shown_again_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line says how its text is sampled; without that the same decoder holds there, and no verifier takes it."""
+    wrong = mutant("temperature_forgotten")
+    (case,) = [case for case in decoder_cases(2) if case.name == "hot"]
+    planned = list(decoder_laws(wrong, case))
+    results = with_smallest(wrong, planned, [check.run() for check in planned], [check.gather for check in planned])
+    shown = next(r.counterexample for r in results if r.claim == "iterations")
+    assert shown is not None
+    words = shlex.split(str(shown.replay))[1:]
+    assert words[-2:] == ["--sampling", "temperature=2.0"]
+    assert run([*words, "--json", "-"]) == 1
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (again,) = [check["counterexample"] for check in checks if check["claim"] == "iterations"]
+    assert floats(again["observed"]) == pytest.approx(floats(shown.observed), abs=1e-5)
+    assert run(words[:-2]) == 0
+    assert run(["replay", "fast:standard", *words[2:]]) == 64
+    assert "only a decoder samples with parameters" in capsys.readouterr().err
 
 
 def test_what_holds_exits_0_and_shows_both_laws(capsys: pytest.CaptureFixture[str]) -> None:

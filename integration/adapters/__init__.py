@@ -48,6 +48,7 @@ ADAPTERS = {
     "lmdeploy": Adapter("lmdeploy", "lmdeploy.default", "portable rejection sampling of lmdeploy's PyTorch engine"),
     "litgpt": Adapter("litgpt", "litgpt.rounds", "speculative decoding of litgpt, temperatures above 0"),
     "litgpt:greedy": Adapter("litgpt", "litgpt.greedy", "speculative decoding of litgpt, temperature 0 included"),
+    "litgpt:filters": Adapter("litgpt", "litgpt.filters", "speculative decoding of litgpt, top-k and top-p included"),
     "litgpt:generate": Adapter("litgpt", "litgpt.generate", "the whole generate of litgpt, prefill included"),
     "vllm-ascend": Adapter("vllm-ascend", "vllm_ascend.token", "token verification of vllm-ascend, PyTorch path"),
     "vllm-ascend:block": Adapter("vllm-ascend", "vllm_ascend.block", "block verification of vllm-ascend, PyTorch path"),

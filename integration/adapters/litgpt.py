@@ -112,17 +112,25 @@ def _module(located: Located) -> Any:
 
 def rounds(located: Located) -> Rounds:
     """Sampling at temperatures above zero."""
-    module = _module(located)
-    return Rounds(
-        known(module, "speculative_decoding", ROUND, located), known(module, "sample", "logits temperature top_k top_p apply_softmax", located),
-        frozenset({"temperature", "filters", "global_rng"}),
-    )  # fmt: skip
+    return _rounds(located)
 
 
 def greedy(located: Located) -> Rounds:
     """The same with temperature 0 among the parameters, which should write what plain greedy decoding writes."""
-    found = rounds(located)
-    return Rounds(found.function, found.sample, found.capabilities | {"greedy"})
+    return _rounds(located, "greedy")
+
+
+def filters(located: Located) -> Rounds:
+    """The same with top-k and top-p among the parameters."""
+    return _rounds(located, "filters")
+
+
+def _rounds(located: Located, *also: str) -> Rounds:
+    module = _module(located)
+    return Rounds(
+        known(module, "speculative_decoding", ROUND, located), known(module, "sample", "logits temperature top_k top_p apply_softmax", located),
+        frozenset({"temperature", "global_rng", *also}),
+    )  # fmt: skip
 
 
 def generate(located: Located) -> Generate:

@@ -21,7 +21,7 @@ from specproof.properties.evidence.probing import observe_probed
 from specproof.properties.evidence.sampled import SamplePlan, observe_sampled
 from specproof.properties.lossless import judge_counts
 from specproof.properties.subject import Subject, subject_of_decoder, subject_of_verifier
-from specproof.properties.verdict import Verdict
+from specproof.properties.verdict import Undecided, Verdict
 from specproof.reference.law import total_variation
 
 FLASHSPEC = """
@@ -122,7 +122,14 @@ def test_interpreted_kernel_keeps_the_law(name: str) -> None:
         assert total_variation(observe_probed(subject, case).text, case.target_law) <= 1e-6
 
 
-DECODERS = ("litgpt", "litgpt:greedy", "litgpt:generate", "transformers:generate", "transformers:candidates")
+DECODERS = (
+    "litgpt",
+    "litgpt:greedy",
+    "litgpt:filters",
+    "litgpt:generate",
+    "transformers:generate",
+    "transformers:candidates",
+)
 REFUTED = ("vllm-ascend:block",)
 HELD = [name for name, entry in ADAPTERS.items() if entry.group == "light" and name not in DECODERS + REFUTED]
 
@@ -172,6 +179,12 @@ def test_litgpt_at_temperature_zero_is_not_greedy() -> None:
     """It keeps drafts by the ratio of soft rows; above temperature zero its text is that of plain sampling."""
     assert decoded("litgpt:greedy", "greedy")[0] > 0.01
     assert decoded("litgpt", "reversed")[0] <= 1e-6
+
+
+def test_litgpt_cannot_correct_under_top_p() -> None:
+    """After a rejection it crops probabilities as if they were logits: what is cut becomes minus infinity, which it draws from."""
+    with pytest.raises(Undecided, match="probability tensor contains either `inf`"):
+        decoded("litgpt:filters", "nucleus")
 
 
 def test_block_verification_of_vllm_ascend_is_refuted_by_counts() -> None:
