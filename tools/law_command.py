@@ -22,27 +22,34 @@ from specproof.subjects import UnknownSubject, parse_options
 from specproof.usage import UsageError, refuse
 from specproof.written import Written, instance, read_case, written, written_table
 
-ROWS = "'1/2 1/2' at every prefix; '1/2 1/2; 0: 1/3 2/3; 0,1: 1 0' with other rows after 0 and after 0,1."
+# An instance, as typed or in a file.
+_ROWS = "'1/2 1/2' at every prefix; '1/2 1/2; 0: 1/3 2/3; 0,1: 1 0' with other rows after 0 and after 0,1."
+TargetRows = Annotated[str | None, typer.Option("--target", help=f"The target's rows: {_ROWS}")]
+DraftRows = Annotated[str | None, typer.Option("--draft", help="The draft's rows, written alike.")]
+Drafts = Annotated[int | None, typer.Option("--drafts", help="Number of drafts, K. Default 1, or the case's.")]
+Length = Annotated[int | None, typer.Option("--length", help="Tokens in a draft, L. Default 1, or the case's.")]
+Tokens = Annotated[int | None, typer.Option("--tokens", help="How far the text goes. Default one block, L+1.")]
+CaseFile = Annotated[
+    str | None, typer.Option("--case", help="JSON file with instances, in place of --target and --draft.")
+]
+CaseName = Annotated[str | None, typer.Option("--name", help="Which instance of the file.")]
+Json = Annotated[str | None, typer.Option("--json", help="Write everything as JSON here; - for stdout.")]
 
 
 def law(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"A rule: {', '.join(rule_names())}.")],
-    target: Annotated[str | None, typer.Option(help=f"The target's rows: {ROWS}")] = None,
-    draft: Annotated[str | None, typer.Option(help="The draft's rows, written alike.")] = None,
-    drafts: Annotated[int | None, typer.Option(help="Number of drafts, K. Default 1, or the case's.")] = None,
-    length: Annotated[int | None, typer.Option(help="Tokens in a draft, L. Default 1, or the case's.")] = None,
-    tokens: Annotated[
-        int | None, typer.Option(help="How far the law of the text goes. Default one block, L+1.")
-    ] = None,
+    target: TargetRows = None,
+    draft: DraftRows = None,
+    drafts: Drafts = None,
+    length: Length = None,
+    tokens: Tokens = None,
     selector: Annotated[str | None, typer.Option(help=f"One of {', '.join(selector_names())}.")] = None,
     table: Annotated[str | None, typer.Option(help=f"Table of the race: {', '.join(TABLES)}.")] = None,
     cells: Annotated[int | None, typer.Option(help="Score cells of the race.")] = None,
     option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the rule.")] = None,
-    case: Annotated[
-        str | None, typer.Option(help="JSON file with instances, in place of --target and --draft.")
-    ] = None,
-    case_name: Annotated[str | None, typer.Option("--name", help="Which instance of the file.")] = None,
-    json: Annotated[str | None, typer.Option(help="Write everything as JSON here; - for stdout.")] = None,
+    case: CaseFile = None,
+    case_name: CaseName = None,
+    json: Json = None,
 ) -> None:
     """Print the exact law of a verification rule on one instance: text, accepted length, and what is possible."""
     check_destination("--json", json)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from specproof.exit_codes import EXIT
 from specproof.fast.sampling import Sampling
-from specproof.law_command import ROWS, read_instance
+from specproof.law_command import CaseFile, CaseName, DraftRows, Drafts, Json, Length, TargetRows, Tokens, read_instance
 from specproof.output import check_destination, report_console, write_data
 from specproof.properties.cases import Case
 from specproof.properties.check import CLAIMS, CheckResult, Counterexample, counterexample
@@ -42,20 +42,18 @@ COUNTED = SamplePlan(DRAWS, FAMILY_ALPHA * 0.8, FAMILY_ALPHA * 0.2, seed=0)
 
 def replay(
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="See `specproof subjects`.")],
-    target: Annotated[str | None, typer.Option(help=f"The target's rows: {ROWS}")] = None,
-    draft: Annotated[str | None, typer.Option(help="The draft's rows, written alike.")] = None,
-    drafts: Annotated[int | None, typer.Option(help="Number of drafts, K. Default 1, or the case's.")] = None,
-    length: Annotated[int | None, typer.Option(help="Tokens in a draft, L. Default 1, or the case's.")] = None,
-    tokens: Annotated[int | None, typer.Option(help="Tokens of text, over several iterations. Default L+1.")] = None,
+    target: TargetRows = None,
+    draft: DraftRows = None,
+    drafts: Drafts = None,
+    length: Length = None,
+    tokens: Tokens = None,
     sampling: Annotated[
         list[str] | None, typer.Option(help=f"key=value for a whole decoder; keys: {', '.join(TYPED)}.")
     ] = None,
     option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the subject.")] = None,
-    case: Annotated[
-        str | None, typer.Option(help="JSON file with instances, in place of --target and --draft.")
-    ] = None,
-    case_name: Annotated[str | None, typer.Option("--name", help="Which instance of the file.")] = None,
-    json: Annotated[str | None, typer.Option(help="Write everything as JSON here; - for stdout.")] = None,
+    case: CaseFile = None,
+    case_name: CaseName = None,
+    json: Json = None,
 ) -> None:
     """Run a subject on one instance, such as a counterexample: exit code 1 when a claim still fails there."""
     check_destination("--json", json)
