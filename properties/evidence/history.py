@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class History:
         self._path = Path(path)
         self._suite = suite_version
         self._nights = {nights.key: nights for nights in _read(self._path)}
+        self._changing = Lock()  # cases that are counted on a cluster end at any time
 
     def of(self, subject: Subject, case: Case) -> Nights:
         """What is known of a case: nothing, at first."""
@@ -87,14 +89,17 @@ class History:
         self, subject: Subject, case: Case, seed: int, text: NDArray[np.int64], accepted: NDArray[np.int64]
     ) -> None:
         """Add a night and write the file. Raises ``ValueError`` for a seed that was used before."""
-        nights = self.of(subject, case)
-        if seed in nights.seeds:
-            raise ValueError(f"{case.name}: seed {seed} is in the history already; the same draws would count twice")
-        nights.text = (np.array(nights.text) + text).tolist()
-        nights.accepted = (np.array(nights.accepted) + accepted).tolist()
-        nights.seeds.append(seed)
-        self._nights[nights.key] = nights
-        self._write()
+        with self._changing:
+            nights = self.of(subject, case)
+            if seed in nights.seeds:
+                raise ValueError(
+                    f"{case.name}: seed {seed} is in the history already; the same draws would count twice"
+                )
+            nights.text = (np.array(nights.text) + text).tolist()
+            nights.accepted = (np.array(nights.accepted) + accepted).tolist()
+            nights.seeds.append(seed)
+            self._nights[nights.key] = nights
+            self._write()
 
     def _write(self) -> None:
         data = {"schema": SCHEMA, "nights": [asdict(nights) for nights in self._nights.values()]}

@@ -5,7 +5,7 @@ order in which one process draws them, so that the e-process sees the same path 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from specproof.certification import Listener, examine, restorable
-from specproof.cluster import work
-from specproof.cluster.work import Certification, Differs
+from specproof.cluster import worker
+from specproof.cluster.work import Certification, Differs, pieces
 from specproof.journal import Journal
 from specproof.kept import Kept
 from specproof.properties.cases import Case
@@ -53,10 +53,10 @@ def cluster(address: str | None) -> Iterator["Cluster | None"]:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
             raise UsageError(
-                f"--scheduler {address}: it has no workers; start some with: dask worker {address} --nthreads 1"
+                f"--scheduler {address}: it has no workers; start some with: dask worker {address}"
             ) from error
         yield Cluster(client)
-        client.run(work.forget, on_error="ignore")
+        client.run(worker.forget, on_error="ignore")
 
 
 class Cluster:
@@ -70,7 +70,7 @@ class Cluster:
         certification = Certification.of(subject, plan)
         lacking = {
             name: checks
-            for name, checks in work.pieces(planned).items()
+            for name, checks in pieces(planned).items()
             if not all(check.id in journal.results for check in checks) and not restorable(checks[0], name, journal)
         }
         if not lacking:
@@ -95,9 +95,9 @@ class Cluster:
 
     def _check_in(self, certification: Certification) -> None:
         """Ask every worker whether it has what it needs."""
-        for worker, answer in self._client.run(work.check_in, certification, on_error="return").items():
+        for address, answer in self._client.run(worker.check_in, certification, on_error="return").items():
             if answer is not None:
-                raise UsageError(f"the worker {worker} cannot take part: {answer}")
+                raise UsageError(f"the worker {address} cannot take part: {answer}")
 
 
 class _Errand:
@@ -133,16 +133,14 @@ class _Errand:
             gather = source.told(draw=partial(self._draw, name, priority))
             return examine([replace(check, gather=gather) for check in checks], name)
         try:
-            found: tuple[Kept, list[CheckResult]] = self._answer(self._send(work.gather, name, priority=priority))
+            found: tuple[Kept, list[CheckResult]] = self._answer(self._send("gather", name, priority=priority))
         except Undecided as reason:
             return examine([replace(check, gather=partial(_raise, reason)) for check in checks], name)
         return found
 
     def _draw(self, name: str, priority: int, _subject: Subject, case: Case, draws: int, seed: int) -> Iterator[Counts]:
         """``sample_texts``, block by block on the workers; past the plan's deadline it ends."""
-        futures = [
-            self._send(work.draw, name, draws, seed, number, priority=priority) for number in range(blocks(draws))
-        ]
+        futures = [self._send("draw", name, draws, seed, number, priority=priority) for number in range(blocks(draws))]
         try:
             yield from added(case, self._chunks(futures))
         finally:
@@ -158,10 +156,10 @@ class _Errand:
             if reason is not None:
                 raise Undecided(reason)
 
-    def _send(self, do: Callable[..., Any], *arguments: Any, priority: int) -> "Future[Any]":
+    def _send(self, method: str, *arguments: Any, priority: int) -> "Future[Any]":
         if self._stopped:
             raise CancelledError
-        future = self._client.submit(do, self._certification, *arguments, pure=False, priority=priority)
+        future = self._client.submit(worker.ask, self._certification, method, *arguments, pure=False, priority=priority)
         self._sent.append(future)
         return future
 

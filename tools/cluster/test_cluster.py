@@ -1,6 +1,5 @@
 """A certification on a cluster says what one process says, whatever becomes of the workers; what cannot take part is refused."""
 
-import asyncio
 import json
 import os
 import shlex
@@ -19,12 +18,13 @@ import numpy as np
 import pytest
 import torch
 
-from specproof.certification import planned_checks
-from specproof.cluster import campaign, work
+from specproof.certification import certify, planned_checks
+from specproof.cluster import campaign
 from specproof.cluster.campaign import Cluster
-from specproof.cluster.work import Certification
+from specproof.cluster.work import Bench, Certification, Differs, pieces
 from specproof.journal import Journal
 from specproof.properties.cases import sampled_cases
+from specproof.properties.evidence.history import History
 from specproof.properties.evidence.sampling import BLOCK, added, blocks, draw_block, sample_texts
 from specproof.properties.plan import Plan
 from specproof.properties.subject import Subject
@@ -37,7 +37,7 @@ from specproof.usage import UsageError
 
 distributed = pytest.importorskip("distributed")
 
-# Right but for a share of requests that get the last token: refuted after some thousand texts. Hangs once, where told to.
+# Right but for a share of requests that get the last token: refuted after some thousand texts. Hangs twice, where told to.
 THEIRS = """
 import os
 import time
@@ -46,11 +46,12 @@ from pathlib import Path
 from specproof.fast.verifiers import standard
 
 
-def hang_once():
-    if "HANG" in os.environ and not Path("hanging").exists():
-        Path("hanging.part").write_text(str(os.getpid()))
-        Path("hanging.part").rename("hanging")
-        time.sleep(600)
+def hang():
+    for name, process in (("first", os.getppid()), ("second", os.getpid())):
+        if "HANG" in os.environ and not Path(name).exists():
+            Path(name + ".part").write_text(str(process))
+            Path(name + ".part").rename(name)
+            time.sleep(600)
 
 
 class Theirs:
@@ -61,19 +62,12 @@ class Theirs:
 
     def verify(self, drafts, generator, carry=None):
         if (drafts.batch, drafts.vocabulary) == (256, 8):
-            hang_once()
+            hang()
         outcome = standard.verify(drafts, generator)
-        outcome.tokens[: round(self.share * drafts.batch), 0] = drafts.vocabulary - 1
+        wrong = round(self.share * drafts.batch)
+        outcome.tokens[:wrong], outcome.accepted[:wrong] = -1, 0
+        outcome.tokens[:wrong, 0] = drafts.vocabulary - 1
         return outcome
-"""
-# Inside a process that a worker has started: its parent is the worker.
-HANGS = """
-        import os, time
-        from pathlib import Path
-        if "HANG" in os.environ and len(request["tokens"]) == 256 and not Path("hanging").exists():
-            Path("hanging.part").write_text(str(os.getppid()))
-            Path("hanging.part").rename("hanging")
-            time.sleep(600)
 """
 APART = ("created", "elapsed_seconds", "environment")  # what two runs of one certification may differ in
 
@@ -99,7 +93,7 @@ def address_of(workers: int) -> Iterator[str]:
 
 @pytest.fixture
 def address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Two workers whose subject hangs once."""
+    """Two workers whose subject hangs, once for each way to be killed."""
     monkeypatch.setenv("HANG", "1")
     starting = address_of(2)
     scheduler = next(starting)
@@ -116,12 +110,13 @@ def certificate(*arguments: str) -> Any:
 
 
 def killed_when_it_hangs() -> threading.Thread:
-    """Kill the worker that hangs, as soon as it does."""
+    """Kill the worker whose process hangs first, and the process that hangs next, as soon as they do."""
 
     def kill() -> None:
-        while not Path("hanging").exists():
-            time.sleep(0.05)
-        os.kill(int(Path("hanging").read_text()), signal.SIGKILL)
+        for name in ("first", "second"):
+            while not Path(name).exists():
+                time.sleep(0.05)
+            os.kill(int(Path(name).read_text()), signal.SIGKILL)
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
@@ -129,17 +124,17 @@ def killed_when_it_hangs() -> threading.Thread:
 
 
 def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(address: str) -> None:
-    """SIGKILL while a worker draws: the certificate is the same as that of one process, to the last count and draw."""
+    """SIGKILL of a worker and of a process that draws: the certificate is that of one process, to the last count and draw."""
     theirs = ("theirs:Theirs", "--option", "share=0.05", "--evidence", "sampled", "--seed", "7")
     killing = killed_when_it_hangs()
     found = certificate(*theirs, "--scheduler", address)
-    killing.join(timeout=0)
     assert not killing.is_alive()
     code, alone = certificate(*theirs)
     assert found == (code, alone)
     assert code == 1
-    stopped = [kept["draws"] < kept["planned_draws"] for kept in alone["kept"].values() if kept["form"] == "counts"]
-    assert all(stopped), "every e-process refutes, and stops at the same draw"
+    counts = [kept for kept in alone["kept"].values() if kept["form"] == "counts"]
+    assert all(kept["draws"] < kept["planned_draws"] and kept["violation"] is None for kept in counts)
+    assert max(len(kept["path"]) for kept in counts) > 2, "an e-process refutes after some chunks, and stops there"
     assert list((Path("state") / "specproof").iterdir()) == []
 
 
@@ -159,32 +154,33 @@ def test_blocks_in_any_order_add_up_to_the_same_texts() -> None:
     assert not np.array_equal(first, second)
 
 
-def refusal(certification: work.Certification, **changed: Any) -> str | None:
-    """What a worker says to a certification that differs from one that it could run."""
-    return asyncio.run(work.check_in(replace(certification, **changed)))
+def refusal(certification: Certification, **changed: Any) -> str | None:
+    """What a process says to a certification that differs from one that it could run."""
+    try:
+        Bench(replace(certification, **changed))
+    except Differs as reason:
+        return str(reason)
+    return None
 
 
 def test_a_worker_in_another_state_is_refused(folder: Path) -> None:
-    """Other packages, suite or source than the caller's; a source that was changed after it was imported; no module."""
+    """Other packages, suite, source or options than the caller's; no such module, no such option."""
     asked = Certification.of(resolve("theirs:Theirs", {"share": 0.5}), Plan("sampled"))
     assert refusal(asked) is None
     for name in ("torch", "suite", "source", "options"):
         assert f"its {name} differs" in str(refusal(asked, state={**asked.state, name: "another"}))
     assert "cannot import module 'absent'" in str(refusal(asked, subject="absent:it"))
-    assert "No option" in str(refusal(asked, options={"other": 1})) or "other" in str(
-        refusal(asked, options={"other": 1})
-    )
-    (folder / "theirs.py").write_text(THEIRS + "\n# changed\n")
-    assert "before that was changed; restart the worker" in str(refusal(asked, seed=1))
-    work.forget()
+    assert "nknown option of theirs:Theirs 'other'" in str(refusal(asked, options={"other": 1}))
 
 
 class Client:
-    """A cluster of one worker that is this process; ``ends`` are pieces that worker processes end of."""
+    """A cluster of one worker that is this process; ``ends`` are pieces that workers die of."""
 
     def __init__(self, ends: tuple[str, ...] = (), refuses: str | None = None) -> None:
         self.ends, self.refuses = ends, refuses
         self.sent: list[str] = []
+        self._bench: Bench | None = None
+        self._alone = threading.Lock()
 
     def run(self, _function: Any, _certification: Any, **_: Any) -> dict[str, str | None]:
         """What the workers say when they are asked whether they can take part."""
@@ -197,14 +193,18 @@ class Client:
     def cancel(self, _futures: Any) -> None:
         """Everything is done as soon as it is sent."""
 
-    def submit(self, function: Any, certification: Any, name: str, *rest: Any, **_: Any) -> Future[Any]:
+    def submit(
+        self, _ask: Any, certification: Certification, method: str, name: str, *rest: Any, **_: Any
+    ) -> Future[Any]:
         """Do it now."""
         self.sent.append(name)
         future: Future[Any] = Future()
         if name in self.ends:
             future.set_exception(distributed.KilledWorker(name, None, 3))
         else:
-            future.set_result(function(certification, name, *rest))
+            with self._alone:
+                self._bench = self._bench or Bench(certification)
+                future.set_result(getattr(self._bench, method)(name, *rest))
         return future
 
 
@@ -215,14 +215,14 @@ def finish(client: Client, journal: Journal, subject: Subject, plan: Plan) -> No
 
 def test_only_what_the_journal_lacks_is_sent() -> None:
     """A campaign that was stopped goes on with the pieces that are not finished; a finished one sends nothing."""
-    subject, plan, journal = resolve("bandit:meta_sd_ucb"), Plan("exact"), Journal()
+    subject, plan, journal = resolve("reference:standard"), Plan("exact"), Journal()
     client = Client()
     finish(client, journal, subject, plan)
     assert set(journal.results) == set(planned_checks(subject, plan))
     assert len(client.sent) == len(set(client.sent)) > 3
     lost = client.sent[2]
     del journal.evidence[lost]
-    ids = [check.id for check in work.pieces(list(checks(subject, plan)))[lost]]
+    ids = [check.id for check in pieces(list(checks(subject, plan)))[lost]]
     kept = {name: journal.results[name] for name in journal.results}
     for name in ids:
         del journal.results[name]
@@ -236,19 +236,30 @@ def test_only_what_the_journal_lacks_is_sent() -> None:
 
 def test_a_piece_that_workers_die_of_is_undecided() -> None:
     """It says so; all others are decided."""
-    subject, plan, journal = resolve("bandit:meta_sd_ucb"), Plan("exact"), Journal()
-    name = list(work.pieces(list(checks(subject, plan))))[1]
+    subject, plan, journal = resolve("reference:standard"), Plan("exact"), Journal()
+    name, lost = list(pieces(list(checks(subject, plan))).items())[1]
     finish(Client(ends=(name,)), journal, subject, plan)
     undecided = [result for result in journal.results.values() if result.verdict is Verdict.UNDECIDED]
-    assert len(undecided) == 1
+    assert {result.id for result in undecided} == {check.id for check in lost}
     assert "4 worker processes, one after the other, ended while they ran it" in undecided[0].reason
+
+
+def test_a_history_holds_every_case_once(folder: Path) -> None:
+    """Counted on a cluster, several cases at a time, the night is the one that one process adds."""
+    subject, nights = resolve("theirs:Theirs", {"share": 1.0}), []
+    for name, ahead in (("here", None), ("there", Cluster(Client()))):  # type: ignore[arg-type]
+        history = History(folder / name, "1")
+        certify(subject, evidence="sampled", seed=7, history=history, ahead=ahead)
+        nights.append(sorted(json.loads((folder / name).read_text())["nights"], key=lambda night: str(night["case"])))
+    assert nights[0] == nights[1]
+    assert len(nights[0]) > 2
 
 
 def test_a_worker_that_cannot_take_part_is_named() -> None:
     """Before any piece is sent."""
     client = Client(refuses="its torch differs")
     with pytest.raises(UsageError, match="tcp://here:1 cannot take part: its torch differs"):
-        finish(client, Journal(), resolve("bandit:meta_sd_ucb"), Plan("exact"))
+        finish(client, Journal(), resolve("reference:standard"), Plan("exact"))
     assert client.sent == []
 
 
@@ -282,16 +293,20 @@ def test_a_scheduler_that_is_not_there_is_refused(
 )
 def test_every_kind_of_subject_has_the_same_certificate(address: str, arguments: tuple[str, ...]) -> None:
     """Whole batteries, the smallest counterexample among them; the last draws its 29 million texts in 224 blocks."""
-    Path("hanging").touch()
+    Path("first").touch()
+    Path("second").touch()
     assert certificate(*arguments, "--scheduler", address) == certificate(*arguments)
 
 
 @pytest.mark.nightly
-def test_a_process_is_started_by_every_worker(address: str, folder: Path) -> None:
-    """From the folder of the command, with its options; one worker is killed while it talks to its own."""
-    words = command(folder, STANDARD.replace("def answer(self, request):", "def answer(self, request):" + HANGS))
-    process = (f"process:{shlex.join(words)}", "--evidence", "sampled", "--option", "timeout=900")
-    killing = killed_when_it_hangs()
-    found = certificate(*process, "--scheduler", address)
-    assert not killing.is_alive()
-    assert found == certificate(*process)
+def test_changed_code_and_relative_commands_are_found(address: str, folder: Path) -> None:
+    """Every certification imports afresh, so a worker runs what the file says now; a process starts where the command ran."""
+    Path("first").touch()
+    Path("second").touch()
+    probed = ("--evidence", "probed", "--scheduler", address)
+    assert certificate("theirs:Theirs", *probed)[0] == 0
+    Path("theirs.py").write_text(THEIRS.replace("share=0.0", "share=1.0"))
+    sys.modules.pop("theirs")
+    assert certificate("theirs:Theirs", *probed)[0] == 1
+    words = shlex.join(command(folder, STANDARD)).replace(str(folder), ".")
+    assert certificate(f"process:{words}", *probed) == certificate(f"process:{words}", "--evidence", "probed")
