@@ -44,7 +44,7 @@ class Means:
 def monotone_checks(subject: Subject, plan: Plan) -> Iterator[Check]:
     """Name the checks of a subject that takes any number of drafts; others have none."""
     kind = "exact" if subject.kind == "rule" else "probed"
-    if not plan.asks_for(kind) or not _any_number(subject):
+    if not plan.asks_for(kind) or "drafts" not in subject.capabilities:
         return
     for case in CASES:
         if subject.drafting.replacement or replace(case, drafts=2).allows_distinct_drafts:
@@ -56,12 +56,6 @@ def declares(subject: Subject) -> bool:
     """Whether the subject says that more drafts never hurt."""
     made: Any = subject.verifier if subject.kind == "verifier" else subject.program
     return bool(getattr(made, "monotone", False))
-
-
-def _any_number(subject: Subject) -> bool:
-    if subject.kind == "rule":
-        return subject.program is not None and subject.program.paths is None
-    return "drafts" in subject.capabilities
 
 
 def _means(subject: Subject, case: Case) -> Means:

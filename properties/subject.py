@@ -98,7 +98,11 @@ def subject_of_rule(
 ) -> Subject:
     """Describe a reference rule, to be enumerated exactly with its own drafter."""
     drafting = Drafting(drafts, replacement=given.drafter is not distinct_drafts)
-    return Subject(name=name, kind="rule", version=version, program=given, drafting=drafting, options=options or {})
+    capabilities = frozenset({"batch", "drafts"} if given.paths is None else {"batch"})
+    return Subject(
+        name=name, kind="rule", version=version, program=given, drafting=drafting, capabilities=capabilities,
+        options=options or {},
+    )  # fmt: skip
 
 
 def subject_of_decoder(

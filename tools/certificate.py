@@ -16,7 +16,7 @@ from pydantic import Field
 
 from specproof.expected import Expectations, expectations
 from specproof.journal import Journal
-from specproof.kept import Kept, KeptCase, Strict, case_of, evidence_names
+from specproof.kept import Kept, KeptCase, NotKept, Strict, case_of, evidence_names
 from specproof.properties.check import CLAIMS, CheckResult, Counterexample
 from specproof.properties.evidence.classical import holm
 from specproof.properties.lattice import also_violated, weakest
@@ -168,8 +168,13 @@ def assemble(
 ) -> Certificate:  # fmt: skip
     """Put the certificate together."""
     found = conclude(len(planned), results)
-    kept = {name: journal.evidence[name] for name in evidence_names(planned) if name in journal.evidence}
-    on = {case.name: case for case in map(case_of, (check.gather for check in planned)) if case is not None}
+    names = evidence_names(planned)
+    kept = {name: journal.evidence[name] for name in names if name in journal.evidence}
+    on = {
+        case.name: case
+        for name, case in zip(names, map(case_of, (check.gather for check in planned)), strict=True)
+        if case is not None and not isinstance(kept.get(name), NotKept)  # a case of the same name may be another one
+    }
     drafting = subject.drafting
     return Certificate(
         subject=SubjectRecord(

@@ -22,12 +22,17 @@ from specproof.testing import certificate_of, exact, held, refuted
 Data = dict[str, Any]
 
 
-@pytest.mark.parametrize("make", [held, refuted, exact])
+def several() -> Certificate:
+    """A rule for any number of drafts: some of its cases are of the same name, with another number of drafts."""
+    return certificate_of("reference:k_seq", "exact", drafts=2)
+
+
+@pytest.mark.parametrize("make", [held, refuted, exact, several])
 def test_certificates_follow_from_their_evidence(make: Callable[[], Certificate]) -> None:
     """Laws in fractions and counts: nothing differs; only comparisons of calls, which are not kept, stand as recorded."""
     found = judge_again(make())
     assert found.differences == []
-    assert {name.split(".")[0] for name in found.standing} <= {"batching", "randomness"}
+    assert {name.split(".")[0] for name in found.standing} <= {"batching", "randomness", "monotonicity"}
     assert found.judged + len(found.standing) == make().counts.planned
     assert found.verdict is make().verdict
     assert found.conclusion.weakest == make().weakest_violated
