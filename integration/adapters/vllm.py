@@ -86,6 +86,21 @@ def forward_cold(located: Located) -> ProcessVerifier:
     return guest(located, "vllm_sampler.py:Cold")
 
 
+def forward_top_k(located: Located) -> ProcessVerifier:
+    """The same with top-k."""
+    return guest(located, "vllm_sampler.py:TopK")
+
+
+def forward_top_p(located: Located) -> ProcessVerifier:
+    """The same with top-p."""
+    return guest(located, "vllm_sampler.py:TopP")
+
+
+def forward_mended(located: Located) -> ProcessVerifier:
+    """With either, and with the one function replaced that is at fault on a CPU."""
+    return guest(located, "vllm_sampler.py:Mended")
+
+
 def triton(located: Located) -> ProcessVerifier:
     """The Triton kernels of the first runner, interpreted."""
     return _interpreted(located, "First")

@@ -6,11 +6,14 @@ from typing import Any
 
 import torch
 from vllm.platforms import current_platform
+from vllm.v1.sample import rejection_sampler
 from vllm.v1.sample.logits_processor import LogitsProcessors
 from vllm.v1.sample.metadata import SamplingMetadata
 from vllm.v1.sample.rejection_sampler import RejectionSampler, rejection_sample
 from vllm.v1.sample.sampler import Sampler
 from vllm.v1.spec_decode.metadata import SpecDecodeMetadata
+
+PAIR = 2  # requests, of which some are cut by top-k and the others by top-p
 
 # What the worker of the CPU build does when it starts.
 current_platform.import_kernels()
@@ -69,6 +72,8 @@ class Forward(Function):
         used = slots <= lengths[:, None]  # [B, L+1]
         logits = self.temperature * target[used].log()
         is_bonus = (slots == lengths[:, None])[used]
+        owner = used.nonzero()[:, 0]  # [n], the request of every row
+        logits, draft, top_k, top_p = self.filtered(logits, draft, owner)
         order = torch.arange(len(logits), dtype=torch.int32)
         metadata = SpecDecodeMetadata(
             draft_token_ids=tokens, num_draft_tokens=lengths.tolist(), cu_num_draft_tokens=lengths.cumsum(0).int(),
@@ -77,7 +82,7 @@ class Forward(Function):
         )  # fmt: skip
         none = torch.zeros(batch)
         wanted = SamplingMetadata(
-            temperature=torch.full((batch,), self.temperature), all_greedy=False, all_random=True, top_p=None, top_k=None,
+            temperature=torch.full((batch,), self.temperature), all_greedy=False, all_random=True, top_p=top_p, top_k=top_k,
             generators={}, max_num_logprobs=None, no_penalties=True, prompt_token_ids=None, frequency_penalties=none,
             presence_penalties=none, repetition_penalties=none + 1, output_token_ids=[[] for _ in range(batch)],
             allowed_token_ids_mask=None, bad_words_token_ids={}, logitsprocs=LogitsProcessors(),
@@ -85,8 +90,70 @@ class Forward(Function):
         output: torch.Tensor = self.sampler(metadata, draft.contiguous(), logits, wanted).sampled_token_ids
         return output
 
+    def filtered(
+        self, logits: torch.Tensor, draft: torch.Tensor, owner: torch.Tensor  # noqa: ARG002
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor | None]:  # fmt: skip
+        """Logits [n, V], draft rows, and top-k and top-p of every request [B] after which they are the law that is asked for."""
+        return logits, draft, None, None
+
 
 class Cold(Forward):
     """At temperature 0.7."""
 
     temperature = 0.7
+
+
+class Filtered(Cold):
+    """With tokens beyond the vocabulary that top-k cuts off in some requests and top-p in the others: ``by_k`` of every two.
+
+    They come to ``CUT`` times .9 of the mass together, each less likely than any other. Where a row has rarer tokens or none
+    to spare, its request goes without.
+    """
+
+    CUT, EXTRA = 0.02, 3
+    by_k = 1
+
+    def filtered(
+        self, logits: torch.Tensor, draft: torch.Tensor, owner: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+        """See ``Forward``."""
+        batch, vocabulary = int(owner.max()) + 1, logits.shape[-1]
+        least = (logits / self.temperature).softmax(-1).amin(-1)
+        able = torch.ones(batch).scatter_reduce(0, owner, least, "amin") > self.CUT / 2
+        by_k = able & (torch.arange(batch) % PAIR < self.by_k)
+        mass = 0.9 * self.CUT / (1 - 0.9 * self.CUT) / self.EXTRA
+        extra = self.temperature * torch.full((batch,), mass).log().masked_fill(~able, -torch.inf)
+        return (
+            torch.cat([logits, extra[owner, None].expand(-1, self.EXTRA)], dim=-1),
+            torch.cat([draft, torch.zeros(len(draft), self.EXTRA)], dim=-1),
+            torch.where(by_k, vocabulary, vocabulary + self.EXTRA).int() if self.by_k else None,
+            torch.where(able & ~by_k, 1 - self.CUT, 1.0) if self.by_k < PAIR else None,
+        )
+
+
+class TopK(Filtered):
+    """Top-k in all of them."""
+
+    by_k = PAIR
+
+
+class TopP(Filtered):
+    """Top-p in all of them."""
+
+    by_k = 0
+
+
+class Mended(Filtered):
+    """The control: with the one function replaced that spreads a request's parameters over its tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        rejection_sampler.expand_batch_to_tokens = _spread
+
+
+def _spread(
+    x: torch.Tensor, cu_num_tokens: torch.Tensor, num_tokens: int, replace_from: int = 0, replace_to: int = 0
+) -> torch.Tensor:
+    """What ``expand_batch_to_tokens`` says it does."""
+    lengths = torch.diff(cu_num_tokens, prepend=cu_num_tokens.new_zeros(1))
+    return torch.where(x == replace_from, replace_to, x).repeat_interleave(lengths, output_size=num_tokens)
