@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
+from specproof.devices import Device, check_device
 from specproof.exit_codes import EXIT
 from specproof.fast.drafters import Drafter, ModelDrafter
 from specproof.fast.generate import Settings
@@ -51,7 +52,7 @@ def spectr_gbv(
     temperature: Annotated[list[float] | None, typer.Option(help="Of both models; may be repeated.")] = None,
     tokens: Annotated[int | None, typer.Option(help="New tokens a prompt.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first prompt.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     quick: Quick = False,
     json: Json = None,
     picture: Picture = None,
@@ -88,6 +89,7 @@ def metasd(
     length: Annotated[int, typer.Option(help="Tokens a draft, L.")] = 5,
     count: Annotated[int | None, typer.Option(help="Queries a stream.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first query.")] = 0,
+    device: Device = "cpu",
     quick: Quick = False,
     json: Json = None,
     picture: Picture = None,
@@ -95,7 +97,8 @@ def metasd(
     """Bandits over drafters against every single one: in a domain, mixed, and on perturbed prompts."""
     check_destination("--json", json)
     check_destination("--picture", str(picture) if picture else None, (".png", ".svg"))
-    opened = open_family(family)
+    check_device(device)
+    opened = open_family(family, device=device)
     try:
         given = Settings(tokens if not quick else min(tokens, 96), 1, length, Sampling(temperature))
         others = [name for name in ("general", "large", "head") if name in opened.drafters]
@@ -107,7 +110,7 @@ def metasd(
             rows = bandits.study(contest, streams(opened, count or (4 if quick else 16), 64), listen)
     except ValueError as error:
         refuse(error)
-    report_console(json).print(bandits.render(rows, [*opened.domains, *others]))
+    report_console(json).print(bandits.render(rows, [*opened.domains, "general"]))
     if picture is not None:
         streams_picture(rows, picture)
     _write(json, bandits.SCHEMA, {"family": opened.card, "rows": [row.json() for row in rows]})
@@ -128,7 +131,7 @@ def lossless(
     tokens: Annotated[int, typer.Option(help="Tokens of a text.")] = 5,
     draws: Annotated[int, typer.Option(help="Texts a verifier.")] = 16_384,
     seed: Annotated[int, typer.Option(help="Seed of the first text.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     json: Json = None,
 ) -> None:
     """Whether generation keeps the target's law: texts counted against their enumerated probabilities. Exit code 1 if not."""

@@ -30,6 +30,8 @@ BANDITS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("successive halving, BD", "successive_halving", "block_divergence", {}),
     ("random", "random", "block_divergence", {}),
 )
+# Single drafters that bandits over specialists are not measured by.
+OUTSIDE = {"large": "it has four times the arms' parameters", "head": "it reads the target's features"}
 Query = tuple[str, list[int]]
 Listen = Callable[[str, int, int], None]
 
@@ -126,17 +128,17 @@ def study(contest: Contest, streams: dict[str, list[Query]], listen: Listen) -> 
     return rows
 
 
-def render(rows: Sequence[Row], singles: Sequence[str]) -> RenderableType:
-    """Tables for a terminal."""
+def render(rows: Sequence[Row], peers: Sequence[str]) -> RenderableType:
+    """Tables for a terminal. ``peers`` are the single drafters of the arms' size, the arms themselves among them."""
     parts: list[RenderableType] = []
     for stream in dict.fromkeys(row.stream for row in rows):
         own = [row for row in rows if row.stream == stream]
-        best = max((row.efficiency.value for row in own if row.name in singles), default=float("nan"))
+        best = max((row.efficiency.value for row in own if row.name in peers), default=float("nan"))
         table = Table(title=stream, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
         for title in (
             "",
             "tokens a round",
-            "of best single",
+            "of best peer",
             "best arm",
             "switches",
             "read a round",
@@ -151,6 +153,8 @@ def render(rows: Sequence[Row], singles: Sequence[str]) -> RenderableType:
                 f"{row.speed.measured:.2f}", f"{row.speed.models_only:.2f}",
             )  # fmt: skip
         parts += [table, Text("")]
+    outside = [name for name in dict.fromkeys(row.name for row in rows) if name in OUTSIDE]
+    parts += [Text(f"{name} stands outside: {OUTSIDE[name]}", style="dim") for name in outside] + [Text("")]
     paper = Table(
         title="MetaSD's own speed-ups", title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
     )
