@@ -6,6 +6,9 @@ from typing import Any
 
 from specproof.study import metasd, spectr_gbv
 
+WIDE = 3
+SINGLE, BANDIT = "#9aa7b4", "#1f6f8b"
+
 
 def drafts_picture(rows: Sequence[spectr_gbv.Row], path: Path) -> None:
     """One panel for each length and temperature; one-draft rules are level lines."""
@@ -27,7 +30,8 @@ def drafts_picture(rows: Sequence[spectr_gbv.Row], path: Path) -> None:
                 )
         axes.set_title(f"L = {length}, temperature {temperature:g}", fontsize=9)
         axes.set_xlabel("drafts, K")
-    all_axes[0].set_ylabel("tokens a round")
+    for axes in all_axes[::WIDE]:
+        axes.set_ylabel("tokens a round")
     all_axes[0].legend(fontsize=7)
     figure.savefig(path, dpi=150)
 
@@ -36,21 +40,28 @@ def streams_picture(rows: Sequence[metasd.Row], path: Path) -> None:
     """One panel for each stream."""
     streams = list(dict.fromkeys(row.stream for row in rows))
     figure, all_axes = _figure(len(streams))
-    for axes, stream in zip(all_axes, streams, strict=True):
+    for place, (axes, stream) in enumerate(zip(all_axes, streams, strict=True)):
         own = [row for row in rows if row.stream == stream][::-1]
         axes.barh(
-            [row.name for row in own], [row.efficiency.value for row in own], xerr=[row.efficiency.half for row in own]
-        )
+            [row.name for row in own], [row.efficiency.value for row in own], xerr=[row.efficiency.half for row in own],
+            color=[SINGLE if row.best_arm is None else BANDIT for row in own],
+        )  # fmt: skip
         axes.set_title(stream, fontsize=9)
-        axes.tick_params(axis="y", labelsize=7, labelleft=axes is all_axes[0])
+        axes.tick_params(axis="y", labelsize=7, labelleft=place % WIDE == 0)
         axes.set_xlabel("tokens a round")
     figure.savefig(path, dpi=150)
 
 
-def _figure(panels: int) -> tuple[Any, Any]:
+def _figure(panels: int) -> tuple[Any, list[Any]]:
+    """A figure with so many panels, three beside each other."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.4 * panels + 1.2, 4.2), layout="constrained")
+    wide = min(panels, WIDE)
+    high = -(-panels // wide)
+    figure = Figure(figsize=(3.4 * wide + 1.4, 3.6 * high), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(1, panels, squeeze=False)[0]
+    every = list(figure.subplots(high, wide, squeeze=False).flat)
+    for axes in every[panels:]:
+        axes.set_axis_off()
+    return figure, every[:panels]
