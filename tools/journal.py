@@ -169,7 +169,7 @@ def _source_files(subject: Subject) -> list[Path]:
     files = set()
     for found in [part for it in made for part in (it, type(it), getattr(it, "function", None))]:
         try:
-            files.add(Path(inspect.getsourcefile(found) or ""))
+            files.add(Path(inspect.getsourcefile(found) or ""))  # type: ignore[arg-type]
         except TypeError:
             continue
     return sorted(file for file in files if file.is_file())

@@ -103,7 +103,8 @@ class KeptCounts(Strict):
 
     def restored(self, subject: Subject, case: Case) -> Sample:
         """Decide the counts again. Raises ``ValueError`` for counts that are not this case's."""
-        for part in (self, *([self.before] if self.before else [])):
+        parts: list[KeptCounts | KeptNights] = [self] if self.before is None else [self, self.before]
+        for part in parts:
             if (len(part.text), len(part.accepted)) != (case.vocabulary**case.horizon, case.length + 1):
                 raise ValueError(f"{len(part.text)} counts of texts and {len(part.accepted)} of lengths")
             draws = self.draws if part is self else sum(part.text)
@@ -155,9 +156,9 @@ def keep(found: Any, check: Check) -> KeptLaw | KeptCounts | NotKept:
         )  # fmt: skip
     if type(found) is Sample:
         earlier = found.counts.before
-        before = earlier and KeptNights(
-            text=earlier.text.tolist(), accepted=earlier.accepted.tolist(), nights=earlier.nights
-        )
+        before = None
+        if earlier is not None:
+            before = KeptNights(text=earlier.text.tolist(), accepted=earlier.accepted.tolist(), nights=earlier.nights)
         return KeptCounts(
             case=found.case.name, draws=found.counts.draws, planned_draws=found.plan.draws,
             text_alpha=found.plan.text_alpha, accepted_alpha=found.plan.accepted_alpha, seed=found.plan.seed,
