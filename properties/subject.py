@@ -13,7 +13,7 @@ from specproof.reference.verifiers.recursive_without_replacement import distinct
 
 # Declared needs that no evidence serves yet: such a subject stays undecided and is never run on the wrong terms.
 UNSUPPORTED = {
-    "tree": "drafts are handed over as paths, not yet as a tree",
+    "tree": "drafts are handed over as paths; specproof.from_tree_function lays them out as a tree",
     "owns_drafting": "subjects that draw their own drafts are not run yet",
     "bonus_by_caller": "the bonus token is left to the subject; wrap the function so that it draws it",
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from specproof.certification import certify
     from specproof.fast.batch import Drafting, Drafts, Outcome
     from specproof.fast.from_function import from_function
+    from specproof.fast.from_tree import from_tree_function
     from specproof.parametrize import parametrize_with_checks
     from specproof.properties.verdict import Verdict
     from specproof.subjects import __version__
@@ -28,6 +29,7 @@ __all__ = [
     "__version__",
     "certify",
     "from_function",
+    "from_tree_function",
     "parametrize_with_checks",
 ]
 
@@ -40,6 +42,7 @@ _HOMES = {
     "__version__": "specproof.subjects",
     "certify": "specproof.certification",
     "from_function": "specproof.fast.from_function",
+    "from_tree_function": "specproof.fast.from_tree",
     "parametrize_with_checks": "specproof.parametrize",
 }
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafting, Drafts, Outcome, Randomness
+from specproof.fast.from_tree import TreeVerifier, from_tree_function
 from specproof.integration.adapters.known import known, laid_out
 from specproof.integration.isolation import import_from
 from specproof.integration.shelf import Located
@@ -47,58 +48,23 @@ class Economize:
         return Outcome(tokens.where(torch.arange(drafts.length + 1) <= accepted[:, None], -1), accepted)
 
 
-@dataclass(frozen=True)
-class EconomizeTree(Economize):
-    """The same with ``drafts`` paths, merged where they share a prefix; a token drawn twice is a node each time."""
-
-    drafting: Drafting = field(default_factory=lambda: Drafting(DRAFTS))
-    capabilities: frozenset[str] = frozenset({"batch", "drafts"})
-    rule: str = "recursive"
-
-    def verify(self, drafts: Drafts, generator: Randomness, carry: Any = None) -> Outcome:  # noqa: ARG002
-        """Verify a batch of trees."""
-        drafts.check()
-        parents, index = _nodes(drafts)
-        flat = drafts.tokens.transpose(1, 2).flatten(1)  # [B, T], position after position
-        count = flat.shape[1]
-        # Row 0 is the root's; row 1 + t that after node t.
-        after = drafts.target_probs[:, :, 1:].transpose(1, 2).flatten(1, 2)  # [B, T, V]
-        rows = torch.cat([drafts.target_probs[:, :1, 0], after], dim=1).log()
-        given = self.draft(
-            flat, [count] * drafts.batch, parents=parents, probs=drafts.draft_rows().transpose(1, 2).flatten(1, 2)
-        )
-        paths, final = self.verifier.verify_tree(rows, given, Selector(generator))
-        chosen = torch.tensor([int(index[path[-1]]) if path else 0 for path in paths])
-        accepted = torch.tensor([len(path) for path in paths])
-        return Outcome.of(drafts, chosen, accepted, torch.tensor(final))
-
-
-def _nodes(drafts: Drafts) -> tuple[Tensor, Tensor]:
-    """Parents [B, T] of the nodes, position after position, and which draft each node lies on [T].
-
-    The parent is the first draft that agrees so far: it stands for those after it, which can no longer be accepted once it
-    was rejected.
-    """
-    batch, paths, length = drafts.tokens.shape
-    parents = torch.full((batch, length, paths), -1)
-    agree = torch.ones(batch, paths, paths, dtype=torch.bool)
-    for i in range(1, length):
-        before = drafts.tokens[:, :, i - 1]  # [B, K]
-        agree &= before[:, :, None] == before[:, None, :]
-        parents[:, i] = (i - 1) * paths + agree.int().argmax(-1)
-    return parents.flatten(1), torch.arange(paths).repeat(length)
-
-
 def chain(located: Located) -> Economize:
     """Its batched path on chains."""
     return Economize(*_parts(located, "verify_batch", "logits draft selector seq ends"))
 
 
-def tree(located: Located, drafts: int = DRAFTS) -> EconomizeTree:
-    """Its path on trees, with this many drafts drawn independently."""
-    if not isinstance(drafts, int) or drafts < 1:
-        raise ValueError(f"drafts must be a whole number, at least 1, got {drafts!r}")
-    return EconomizeTree(*_parts(located, "verify_tree", "logits draft selector"), Drafting(drafts))
+def tree(located: Located, drafts: int = DRAFTS) -> TreeVerifier:
+    """Its path on trees, of this many drafts drawn independently."""
+    if not isinstance(drafts, int):
+        raise TypeError(f"drafts must be a whole number, got {drafts!r}")
+    verifier, draft = _parts(located, "verify_tree", "logits draft selector")
+
+    def verify(tokens: Tensor, parents: Tensor, rows: Tensor, target: Tensor, generator: Any) -> tuple[Tensor, Tensor]:
+        given = draft(tokens, [tokens.shape[1]] * len(tokens), parents=parents, probs=rows)
+        paths, final = verifier.verify_tree(target.log(), given, Selector(generator))
+        return torch.tensor([path[-1] if path else -1 for path in paths]), torch.tensor(final)
+
+    return from_tree_function(verify, drafts=drafts, rule="recursive")
 
 
 def _parts(located: Located, method: str, takes: str) -> tuple[Any, Any]:
