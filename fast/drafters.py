@@ -27,6 +27,11 @@ class Proposal:
     draft_probs: Tensor | None  # [B, K, L, V]
     lengths: Tensor  # [B]
 
+    def to(self, device: torch.device) -> "Proposal":
+        """The same on a device: wherever it was drafted, it is scored where the target is."""
+        law = None if self.draft_probs is None else self.draft_probs.to(device)
+        return Proposal(self.tokens.to(device), law, self.lengths.to(device))
+
 
 class DraftSession(Protocol):
     """What a drafter remembers of a batch."""

@@ -189,7 +189,7 @@ class Loop:
         limits = [self._target.context - len(text) for text in texts]
         proposal = self._session.propose(
             texts, limits, self._settings.drafts, self._settings.length, self._randomness("draft")
-        )
+        ).to(self._target.device)
         clock.spent("draft")
         scores = self._score(texts, proposal)
         clock.spent("target")

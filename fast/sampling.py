@@ -23,7 +23,7 @@ class LogitBias:
     def __call__(self, text: Tensor, logits: Tensor) -> Tensor:  # noqa: ARG002
         """Return the biased logits [V]."""
         added = torch.zeros_like(logits)
-        added[list(self.bias)] = torch.tensor(list(self.bias.values()), dtype=logits.dtype)
+        added[list(self.bias)] = torch.tensor(list(self.bias.values()), dtype=logits.dtype, device=logits.device)
         return logits + added
 
 

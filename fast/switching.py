@@ -154,6 +154,8 @@ def block_of(drafts: Drafts, outcome: Outcome, index: int) -> Block:
 def joined(parts: Sequence[Proposal]) -> Proposal:
     """Proposals of single requests as one batch, padded to the longest; one without laws gets its certain rows written out."""
     length = max(part.tokens.shape[2] for part in parts)
+    where = next((part.draft_probs.device for part in parts if part.draft_probs is not None), parts[0].tokens.device)
+    parts = [part.to(where) for part in parts]  # copied tokens come from the text, not from a device
 
     def padded(tensor: Tensor, axis: int) -> Tensor:
         missing = length - tensor.shape[axis]

@@ -21,6 +21,7 @@ from specproof.certificate import Certificate
 from specproof.certification import Ahead, planned_checks
 from specproof.certification import certify as run_certification
 from specproof.cluster.campaign import cluster
+from specproof.devices import Device, check_device
 from specproof.exit_codes import CRASH, EXIT, USAGE
 from specproof.expected import Expectations, check_expected, read_expected
 from specproof.generate_command import command as generate
@@ -85,7 +86,7 @@ def certify(
     subjects: Annotated[list[str], typer.Argument(metavar="SUBJECT...", help="See `specproof subjects`.")],
     evidence: Annotated[str, typer.Option(help=f"One of {', '.join(get_args(EvidenceChoice))}.")] = "quick",
     seconds: Annotated[float | None, typer.Option(help="Limit on sampling; what it cuts short is UNDECIDED.")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     seed: Annotated[int, typer.Option(help="Seed of the run; recorded in the certificate.")] = 0,
     option: Annotated[list[str] | None, typer.Option(help="key=value, handed to the subject.")] = None,
     json: Annotated[str | None, typer.Option(help="Write the certificate here; - for stdout.")] = None,
@@ -131,12 +132,8 @@ def _check_arguments(evidence: str, seconds: float | None, device: str, json: st
         raise UsageError(nearest("kind of evidence", evidence, get_args(EvidenceChoice)))
     if seconds is not None and not seconds > 0:
         raise UsageError(f"--seconds must be positive, got {seconds}")
+    check_device(device)
     if device != "cpu":
-        allowed = ["cpu", "cuda"]
-        if device not in allowed:
-            raise UsageError(nearest("device", device, allowed))
-        if not torch.cuda.is_available():
-            raise UsageError("--device cuda: this machine has no CUDA device")
         raise UsageError("--device cuda: no evidence runs on a CUDA device yet; use cpu")
     check_destination("--json", json)
     if json == STDOUT and subjects > 1:

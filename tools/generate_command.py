@@ -10,6 +10,7 @@ import torch
 import typer
 from rich.console import Console
 
+from specproof.devices import Device, check_device
 from specproof.fast.drafters import Drafter, ModelDrafter
 from specproof.fast.generate import Generated, Seconds, Settings, acceptance, check, generate, plain
 from specproof.fast.language_model import LanguageModel
@@ -17,7 +18,7 @@ from specproof.fast.sampling import Sampling
 from specproof.fast.verifiers.by_name import verifier_of
 from specproof.integration.models import load
 from specproof.output import STDOUT, check_destination, report_console, write_data
-from specproof.usage import UsageError, refuse
+from specproof.usage import refuse
 from specproof.zoo_command import open_family
 
 SCHEMA = "specproof-generate/1"
@@ -46,10 +47,11 @@ class Models:
 def models_of(family: str, target: str | None, draft: str | None, device: str) -> Models:
     """Open the target and the drafter: parts of a family by name, or folders with models that share a tokenizer.
 
-    Raises ``ValueError`` or ``FileNotFoundError`` for what is not there or does not fit.
+    Raises ``UsageError``, ``ValueError`` or ``FileNotFoundError`` for what is not there or does not fit.
     """
+    check_device(device)
     if target is None:
-        opened = open_family(family)
+        opened = open_family(family, device=device)
         if draft is not None and Path(draft).exists():
             return Models(opened.target, ModelDrafter(load(draft, device), draft), opened.tokenizer, [0])
         return Models(opened.target, opened.drafter(draft or "general"), opened.tokenizer, [0])
@@ -77,13 +79,11 @@ def command(
     top_p: Annotated[float | None, typer.Option(help="Keep the nucleus of this mass.")] = None,
     min_p: Annotated[float | None, typer.Option(help="Keep tokens of at least this share of the best.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the request.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     json: Annotated[str | None, typer.Option(help="Write what was measured here; - for stdout.")] = None,
 ) -> None:
     """Continue a prompt speculatively, and say what that gained over plain decoding."""
     check_destination("--json", json)
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: this machine has no CUDA device")
     try:
         sampling = Sampling(temperature, top_k, top_p, min_p=min_p)
         settings = Settings(tokens, drafts, length, sampling)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from specproof.devices import Device, check_device
 from specproof.integration.zoo.build import build as build_family
 from specproof.integration.zoo.build import default_cache
 from specproof.integration.zoo.corpora import MissingText
@@ -24,8 +25,10 @@ Cache = Annotated[Path | None, typer.Option(help="Where families are kept; SPECP
 def build(
     family: Annotated[str, typer.Option(help=f"One of {', '.join(RECIPES)}.")] = "full",
     cache: Cache = None,
+    device: Device = "cpu",
 ) -> None:
     """Train a target, its drafters and a head (full: about ten minutes of one core; tiny: half a minute)."""
+    check_device(device)
     recipe = recipe_of(family)
     columns = (
         TextColumn("{task.description:22}"),
@@ -44,7 +47,7 @@ def build(
             progress.update(stages[stage], completed=step, total=steps)  # type: ignore[arg-type]
 
         try:
-            folder = build_family(recipe, cache or default_cache(), listen)
+            folder = build_family(recipe, cache or default_cache(), listen, device)
         except MissingText as reason:
             raise UsageError(str(reason)) from reason
     print(folder)
@@ -76,11 +79,11 @@ def recipe_of(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def open_family(name: str, cache: Path | None = None) -> Family:
-    """A built family. Raises ``UsageError`` for one that is not built, or not known."""
+def open_family(name: str, cache: Path | None = None, *, device: str = "cpu") -> Family:
+    """A built family, its models on ``device``. Raises ``UsageError`` for one that is not built, or not known."""
     folder = (cache or default_cache()) / recipe_of(name).key
     try:
-        return Family(folder)
+        return Family(folder, device)
     except FileNotFoundError as reason:
         raise UsageError(
             f"the family {name} is not built; build it with: specproof zoo build --family {name}"

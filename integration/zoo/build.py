@@ -28,10 +28,10 @@ def default_cache() -> Path:
     return Path(home) / "zoo"
 
 
-def build(recipe: Recipe, cache: Path, listen: Listen) -> Path:
+def build(recipe: Recipe, cache: Path, listen: Listen, device: str = "cpu") -> Path:
     """Build what is missing of a family and return its folder. ``listen(stage, step, steps)`` tells how far it is.
 
-    Deterministic for one release of torch on one kind of processor. Raises ``MissingText`` where a package cannot be had.
+    Deterministic for one release of torch on one kind of processor or device. Raises ``MissingText`` where a package cannot be had.
     """
     folder = cache / recipe.key
     if (folder / CARD).exists():
@@ -40,18 +40,19 @@ def build(recipe: Recipe, cache: Path, listen: Listen) -> Path:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # ours says what is going on
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic products on a CUDA device need it
     torch.use_deterministic_algorithms(True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        _build(recipe, cache, folder, listen)
+        _build(recipe, cache, folder, listen, device)
     finally:
         torch.use_deterministic_algorithms(False)
         torch.set_num_threads(threads)
     return folder
 
 
-def _build(recipe: Recipe, cache: Path, folder: Path, listen: Listen) -> None:
+def _build(recipe: Recipe, cache: Path, folder: Path, listen: Listen, device: str) -> None:
     listen("text and tokenizer", 0, 1)
     text = corpora(recipe.domains, cache / "downloads")
     tokenizer = _tokenizer(recipe, {name: corpus.train for name, corpus in text.items()}, folder)
@@ -64,7 +65,7 @@ def _build(recipe: Recipe, cache: Path, folder: Path, listen: Listen) -> None:
     def during(stage: str) -> Callable[[int, int], None]:
         return lambda step, steps: listen(stage, step, steps)
 
-    target = _kept(folder / "target", lambda: train_target(recipe, ids, during("target")))
+    target = _kept(folder / "target", lambda: train_target(recipe, ids, during("target"), device)).to(device)
     missing = [name for name in recipe.students if not (folder / name / "config.json").exists()]
     if missing:
         pool = written(target, recipe, ids, during("texts of the target"))
@@ -78,7 +79,13 @@ def _build(recipe: Recipe, cache: Path, folder: Path, listen: Listen) -> None:
         name: loss_of(target, [part[: 8 * recipe.window] for part in parts[:20]], recipe.window)
         for name, parts in held.items()
     }
-    card = {"recipe": recipe.name, "key": recipe.key, "torch": torch.__version__, "held_out_nats": losses}
+    card = {
+        "recipe": recipe.name,
+        "key": recipe.key,
+        "torch": torch.__version__,
+        "device": device,
+        "held_out_nats": losses,
+    }
     (folder / CARD).write_text(json.dumps(card, indent=1))
 
 

@@ -19,6 +19,7 @@ class Family:
     """Opens parts of a family when they are asked for. Raises ``FileNotFoundError`` for a folder that holds none."""
 
     folder: Path
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if not (self.folder / CARD).exists():
@@ -33,7 +34,7 @@ class Family:
     @cached_property
     def target(self) -> TransformersModel:
         """The target."""
-        return load(self.folder / "target")
+        return load(self.folder / "target", self.device)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -69,8 +70,8 @@ class Family:
 
             network = head_network(self.target.network)
             network.load_state_dict(load_file(str(self.folder / HEAD)))
-            return HeadDrafter(HeadModel(network, self.target))
-        return ModelDrafter(load(self.folder / name), name)
+            return HeadDrafter(HeadModel(network.to(self.device), self.target))
+        return ModelDrafter(load(self.folder / name, self.device), name)
 
     def prompts(self, domain: str, count: int, length: int = 64) -> list[list[int]]:
         """``count`` held-out prompts of ``length`` tokens, spread over the documents. Raises ``ValueError`` for an unknown domain."""

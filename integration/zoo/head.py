@@ -53,9 +53,9 @@ def head_network(target: Any) -> HeadNetwork:
 def train_head(target: Any, recipe: Recipe, ids: dict[str, Ids], listen: Listen) -> HeadNetwork:
     """Follow the target's laws and features; in later rounds from its own guesses instead of true features."""
     torch.manual_seed(recipe.seed + 4)
-    network = head_network(target)
+    network = head_network(target).to(target.device)
     optimiser = Optimiser(network, recipe.head_steps, muon=0.0, adam=2e-3)
-    windows, source = Windows(ids, recipe.window), np.random.default_rng(recipe.seed + 5)
+    windows, source = Windows(ids, recipe.window, target.device), np.random.default_rng(recipe.seed + 5)
     shares = np.array(list(recipe.share.values()))
     embed, output = target.get_input_embeddings(), target.get_output_embeddings()
     for step in range(recipe.head_steps):

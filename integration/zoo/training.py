@@ -79,19 +79,20 @@ class Windows:
 
     ids: dict[str, Ids]
     width: int
+    device: str | torch.device
 
     def draw(self, source: np.random.Generator, domain: str, rows: int) -> Tensor:
         """``rows`` windows of a domain, [rows, width]."""
         text = self.ids[domain]
         starts = source.integers(0, len(text) - self.width, rows)
-        return torch.from_numpy(np.stack([text[start : start + self.width] for start in starts]))
+        return torch.from_numpy(np.stack([text[start : start + self.width] for start in starts])).to(self.device)
 
 
-def train_target(recipe: Recipe, ids: dict[str, Ids], listen: Listen) -> Any:
+def train_target(recipe: Recipe, ids: dict[str, Ids], listen: Listen, device: str = "cpu") -> Any:
     """Train the target on a mixture of all domains."""
-    network = llama(recipe.target, recipe, recipe.seed)
+    network = llama(recipe.target, recipe, recipe.seed).to(device)
     optimiser = Optimiser(network, recipe.target_steps, adam=4e-3)
-    windows, source = Windows(ids, recipe.window + 1), np.random.default_rng(recipe.seed)
+    windows, source = Windows(ids, recipe.window + 1, device), np.random.default_rng(recipe.seed)
     names, shares = recipe.domains, np.array(list(recipe.share.values()))
     for step in range(recipe.target_steps):
         listen(step, recipe.target_steps)
@@ -105,7 +106,7 @@ def train_target(recipe: Recipe, ids: dict[str, Ids], listen: Listen) -> Any:
 @torch.inference_mode()
 def written(target: Any, recipe: Recipe, ids: dict[str, Ids], listen: Listen) -> dict[str, Tensor]:
     """Texts that the target writes from prompts of each domain, [pool, window + 1]: what its drafters will meet."""
-    windows, source = Windows(ids, PROMPT), np.random.default_rng(recipe.seed + 1)
+    windows, source = Windows(ids, PROMPT, target.device), np.random.default_rng(recipe.seed + 1)
     torch.manual_seed(recipe.seed + 1)
     pool = {}
     each = recipe.pool // len(TEMPERATURES)
@@ -132,12 +133,12 @@ def distil(
 
     One pass of the target over rows of every domain serves all of them.
     """
-    students = {name: llama(recipe.students[name].shape, recipe, recipe.seed + 2) for name in names}
+    students = {name: llama(recipe.students[name].shape, recipe, recipe.seed + 2).to(target.device) for name in names}
     optimisers = {
         name: Optimiser(network, recipe.student_steps, adam=6e-3 * recipe.students[name].rate)
         for name, network in students.items()
     }
-    windows, source = Windows(ids, recipe.window), np.random.default_rng(recipe.seed + 3)
+    windows, source = Windows(ids, recipe.window, target.device), np.random.default_rng(recipe.seed + 3)
     rows, domains = recipe.student_rows, recipe.domains
     for step in range(recipe.student_steps):
         listen(step, recipe.student_steps)
@@ -172,7 +173,7 @@ def loss_of(network: Any, texts: Iterable[Ids], window: int) -> float:
     total, count = 0.0, 0
     for text in texts:
         for start in range(0, len(text) - window - 1, window):
-            batch = torch.from_numpy(text[start : start + window + 1])[None]
+            batch = torch.from_numpy(text[start : start + window + 1])[None].to(network.device)
             logits = network(input_ids=batch[:, :-1]).logits[0]
             total += float(nn.functional.cross_entropy(logits, batch[0, 1:], reduction="sum"))
             count += window

@@ -16,17 +16,14 @@ from specproof.bench import verify as verifying
 from specproof.bench.clock import Listener
 from specproof.bench.machine import COPIED, machine
 from specproof.bench.report import READING, Part, Report
+from specproof.devices import Device, check_device
 from specproof.output import check_destination, report_console, write_data
-from specproof.reference.names import nearest
-from specproof.usage import refuse
 
-DEVICES = ("cpu", "cuda")
 SECONDS = {True: 2.0, False: 20.0}  # for one table, quick or not
 bench = typer.Typer(no_args_is_help=True)
 
 Quick = Annotated[bool, typer.Option("--quick", help="Smaller sizes and fewer rounds: under a minute.")]
 Json = Annotated[str | None, typer.Option(help="Write every number as JSON here; - for stdout.")]
-Device = Annotated[str, typer.Option(help="cpu or cuda.")]
 Run = Callable[[torch.device, Listener], list[Part]]
 
 
@@ -93,10 +90,7 @@ def bandits(quick: Quick = False, json: Json = None) -> None:
 def run(command: str, quick: bool, json: str | None, device: str, found: Run, *, reading: str = READING) -> None:
     """Run with one thread and progress on stderr, then print and write the report."""
     check_destination("--json", json)
-    if device not in DEVICES:
-        refuse(nearest("device", device, DEVICES))
-    if device == "cuda" and not torch.cuda.is_available():
-        refuse("--device cuda: this machine has no CUDA device")
+    check_device(device)
     torch.set_num_threads(1)
     where = torch.device(device)
     columns = (BarColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.description}"))
