@@ -1,6 +1,9 @@
 """The ledger: rows from certificates, one row's crash, resuming, and the three ways in which it is written."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import specproof
 from specproof.integration.adapters import ADAPTERS
 from specproof.integration.packages import PACKAGES
 from specproof.integration.shelf import COMPLETE, Located, place
+from specproof.ledger import lifeline
 from specproof.ledger import run as running
 from specproof.ledger.board import cells, render, to_html, to_json
 from specproof.ledger.command import ledger
@@ -169,3 +173,16 @@ def test_names_become_file_names() -> None:
     """Nothing of a name can leave the folder."""
     assert safe("vllm-ascend:block@0.23.0") == "vllm-ascend-block@0.23.0"
     assert "/" not in safe("process:/bin/x ../y")
+
+
+def test_a_worker_ends_with_the_run_that_started_it() -> None:
+    """Killed outright, the run cannot end its workers; they notice within seconds. The pipe closes when the last has gone."""
+    worker = f"import runpy, time; runpy.run_path({lifeline.__file__!r})['end_with_parent'](); print('up', flush=True); time.sleep(60)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {worker!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "up\n"
+        began = time.monotonic()
+        started.kill()
+        assert started.stdout.read() == ""
+        assert time.monotonic() - began < 30

@@ -16,6 +16,7 @@ from specproof.integration import adapters
 from specproof.journal import opened
 from specproof.ledger.entry import ANCHORS, entry_of
 from specproof.ledger.keep import certificate_path, entry_path, key_of
+from specproof.ledger.lifeline import end_with_parent
 from specproof.output import write_file
 from specproof.properties.cases import one_step_cases
 from specproof.properties.evidence.calls import MalformedOutcome, call, requests_batch
@@ -76,4 +77,5 @@ def microseconds(subject: Subject) -> float | None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     run(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))  # type: ignore[arg-type]
