@@ -7,7 +7,7 @@ from triton.runtime import interpreter
 
 
 def quicken() -> None:
-    """Have functions that kernels call patch the language once, not again for every call: half of the interpreter's time."""
+    """Have functions that kernels call patch the language once, not again for every call: a good part of the time."""
     interpreter._patch_lang(tl.zeros.fn)  # the language as Triton's own functions see it
     interpreter.InterpretedFunction.__call__ = _called
 
