@@ -1,6 +1,7 @@
 """The suite convicts every mutant by the claim it violates, and holds for what is right."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -119,6 +120,17 @@ def test_subjects_with_unserved_needs_are_undecided(capability: str) -> None:
     (check,) = checks(subject_of_verifier(verifier, name="x"), Plan())
     assert check.run().verdict is Verdict.UNDECIDED
     assert check.run().reason.startswith(f"{capability}: ")
+
+
+def test_slow_subjects_are_checked_with_fewer_numbers() -> None:
+    """An eighth of the spot checks, a 32nd of the texts; both are told, and the law is as sharp."""
+    quick = subject_of_verifier(standard, name="fast:standard")
+    slow = replace(quick, capabilities=quick.capabilities | {"slow"})
+    often, seldom = (observe_probed(subject, one_step_cases()[0]) for subject in (quick, slow))
+    assert (often.spot_checks, seldom.spot_checks) == (4000, 500)
+    assert seldom.calls < often.calls / 4
+    assert total_variation(seldom.text, often.text) <= 1e-6
+    assert (quick.affordable(2**17), slow.affordable(2**17)) == (2**17, 2**12)
 
 
 def test_alpha_of_a_run_adds_up_to_the_family() -> None:
