@@ -17,6 +17,7 @@ from specproof.fast.selectors.trie import Trie
 
 OCTAVES = 10  # ratios beyond 2^10 and below 2^-10 share the outermost groups
 MOST_ON_KERNELS = 1024  # a tile of a kernel holds no more groups
+MERGED = 32  # columns that the groups of a node are merged into
 CHUNK = 1 << 15  # entries of the rows that are worked on at once: a few passes over them should stay in the cache
 
 
@@ -59,11 +60,15 @@ def group_count(vocabulary: int, bins: int | None) -> int:
 
 @dataclass(frozen=True)
 class Masses:
-    """Target and draft mass of the groups of each node, in conditional probabilities; empty groups are left out."""
+    """Target and draft mass of the groups of each node, in conditional probabilities, after neighbours were merged."""
 
     target: Tensor  # [N, G]
     draft: Tensor  # [N, G]
-    column: Tensor  # [groups] where a group went
+    column: Tensor  # [N, groups] where a group went
+
+    def spread(self, gain: Tensor) -> Tensor:
+        """What each group has, [N, groups], of what is known of the columns, ``gain`` [N, G]."""
+        return gain.gather(1, self.column)
 
 
 def masses_of(target: Tensor, draft: Tensor, group: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -102,9 +107,19 @@ def trie_masses(drafts: Drafts, trie: Trie, bins: int | None) -> Masses:
     read = trie.level < drafts.each_length()[trie.request]
     refuse(target_mass[read], draft_mass[read], place[read])
     target_mass = torch.where(draft_mass > 0, target_mass, 0.0)
-    used = (draft_mass > 0).any(0)
-    used[0] = True  # never none at all
-    return Masses(target_mass[:, used], draft_mass[:, used], used.cumsum(0) - 1)
+    if bins is None:
+        return Masses(target_mass, draft_mass, torch.arange(count, device=place.device).expand(len(place), -1))
+    column, empty = merged(target_mass, draft_mass), draft_mass.new_zeros((len(place), MERGED))
+    return Masses(empty.scatter_add(1, column, target_mass), empty.scatter_add(1, column, draft_mass), column)
+
+
+def merged(target_mass: Tensor, draft_mass: Tensor) -> Tensor:
+    """Where each group [N, groups] of a node goes when neighbours share ``MERGED`` columns of about equal mass."""
+    mass = target_mass / target_mass.sum(-1, keepdim=True).clamp(min=1e-300) + draft_mass / draft_mass.sum(
+        -1, keepdim=True
+    )
+    middle = mass.cumsum(-1) - mass / 2
+    return (middle * (MERGED / 2)).long().clamp_(0, MERGED - 1)
 
 
 def refuse(target_mass: Tensor, draft_mass: Tensor, place: Tensor) -> None:

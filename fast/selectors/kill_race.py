@@ -13,7 +13,8 @@ from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
-from specproof.fast.selectors.groups import Masses, trie_masses
+from specproof.fast.selectors.groups import trie_masses
+from specproof.fast.selectors.numbers import numbers
 from specproof.fast.selectors.scores import Profile, grid, rate, win_shares
 from specproof.fast.selectors.selection import Along, Selection, State, along_trie, edge_groups, path_ratios, selected
 from specproof.fast.selectors.trie import Trie, trie_of
@@ -29,10 +30,9 @@ class Law:
     """The chances of a trie's nodes: P_u at the edges u of the cells, relative to the draft's mass."""
 
     trie: Trie
-    masses: Masses
     edges: Tensor  # [J + 1]
     above: Tensor  # [N + B K, J + 1]
-    gain: Tensor  # [N, G] D(zc)/draft(zc) by group
+    gain: Tensor  # [N, groups] D(zc)/draft(zc) by group
     rates: Tensor  # [J]
 
 
@@ -53,13 +53,13 @@ def law_on(trie: Trie, state: State, drafts: Drafts, paths: int, cells: int | No
     for level in range(drafts.length):
         leaving = (trie.level[trie.parent] == level).nonzero().flatten()
         above[trie.child[leaving]] = above[trie.parent[leaving]] * step[leaving]
-    rates = rate(edges[:-1], edges.diff(), paths)
+    rates = torch.as_tensor(rate(numbers(edges[:-1]), numbers(edges.diff()), paths), device=edges.device)
     weight = torch.cat([rates[:1], rates.diff()])  # of P_u at the lower edge u of each cell; P_1 is zero
     gain = torch.zeros_like(cap)
     for j, edge in enumerate(edges[:-1]):
         passing = weight[j] * above[: trie.nodes, j] * inverse[:, j]
         gain += passing[:, None] * (1 - edge * wanted).clamp(min=0)
-    return Law(trie, masses, edges, above, gain, rates)
+    return Law(trie, edges, above, masses.spread(gain), rates)
 
 
 def start(drafts: Drafts, *, cells: int | None = None, **_: Any) -> State:
@@ -71,14 +71,14 @@ def start(drafts: Drafts, *, cells: int | None = None, **_: Any) -> State:
 def select(drafts: Drafts, uniform: Tensor, *, cells: int | None = None, bins: int | None = 10) -> Selection:
     """Return the winner of each request and its law; ``uniform`` is [B, 1].
 
-    ``cells`` equal cells (None: 32 of the default grid) and ``bins`` ratio groups an octave (None: one a token). Raises
+    ``cells`` equal cells (None: 16 of the default grid) and ``bins`` ratio groups an octave (None: one a token). Raises
     ``ValueError`` for fewer than one cell or bin, or rows without mass.
     """
     law = law_on(trie_of(drafts), start(drafts, cells=cells), drafts, drafts.paths, cells, bins)
     leaves = law.above[law.trie.nodes :]
     low, width = (part.expand(len(leaves), -1) for part in (law.edges[:-1], law.edges.diff()))
     path = draw(win_shares(Profile(low, width, -leaves.diff(dim=-1)), drafts.batch), uniform[:, 0])
-    return selected(drafts, path, law.trie.node, law.gain, law.masses, bins)
+    return selected(drafts, path, law.trie.node, law.gain, bins)
 
 
 def along(
@@ -87,4 +87,4 @@ def along(
     """The winner's law along other drafts, of which ``left`` [B] tokens belong to the block."""
     law = law_on(trie_of(drafts, left), state, drafts, paths, cells, bins)
     winning = (-law.above.diff(dim=-1) * law.rates).sum(-1)  # [N + B K] D(z)/draft(z)
-    return along_trie(state, drafts, law.trie, law.gain, law.masses, winning, law.above[law.trie.nodes :, None], bins)
+    return along_trie(state, drafts, law.trie, law.gain, winning, law.above[law.trie.nodes :, None], bins)

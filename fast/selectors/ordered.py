@@ -11,16 +11,15 @@ less acceptance than the company is worth.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
 from specproof.fast.selectors.groups import group_count, group_of, masses_of, refuse, rows_at
+from specproof.fast.selectors.numbers import Flags, Floats, Indices, numbers
 from specproof.fast.selectors.selection import (
     Along,
     Selection,
@@ -32,7 +31,7 @@ from specproof.fast.selectors.selection import (
     token_ratios,
     write_rows,
 )
-from specproof.fast.selectors.service import Floats, Indices, Served, passed, served, stop_chances
+from specproof.fast.selectors.service import Served, passed, served, stop_chances
 
 TIE = 2.0**-20  # ratios that agree to single precision are equal
 COMPANY = 2.0**-6  # where other drafts share the path with less probability, the selector of groups lets them go
@@ -91,7 +90,7 @@ class Standing:
         return State(torch.as_tensor(self.cells[:, None], device=device), torch.as_tensor(self.ratio, device=device))
 
     @property
-    def shared(self) -> NDArray[np.bool_]:
+    def shared(self) -> Flags:
         """Whether other drafts may have the prefix too, [n]: where none has, the law goes on as the draft's own."""
         return self.cells[:, 1:].any(-1)
 
@@ -205,12 +204,6 @@ def walk_along(state: State, drafts: Drafts, rule: Rule) -> Along:
     shape = drafts.tokens.shape[:2]
     ratio = torch.as_tensor(np.stack(odds, axis=1), device=drafts.device)
     return Along(law.view(*shape, *law.shape[1:]), ratio.view(*shape, -1), standing.state(drafts.device))
-
-
-def numbers(tensor: Tensor) -> NDArray[Any]:
-    """A small tensor for numpy."""
-    found: NDArray[Any] = tensor.cpu().numpy()
-    return found
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -9,12 +9,14 @@ steps, not J L. One uniform chooses the winner from the exact chances of all dra
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from specproof.fast.batch import Drafts
 from specproof.fast.randomness import draw
-from specproof.fast.selectors.groups import Masses, trie_masses
+from specproof.fast.selectors.groups import trie_masses
+from specproof.fast.selectors.numbers import Floats, Indices, numbers
 from specproof.fast.selectors.scores import Profile, grid, rate, win_shares
 from specproof.fast.selectors.selection import Along, Selection, State, along_trie, edge_groups, path_ratios, selected
 from specproof.fast.selectors.tables import Pour, checked
@@ -30,43 +32,45 @@ def coins(length: int) -> int:  # noqa: ARG001 - the same for every selector
 class Dealt:
     """The tables of a trie: who wins at each node, and the profiles of its leaves."""
 
-    won: Tensor  # [N, G] D(group)/draft(node)
-    leaves: Profile  # [B K, S]
+    won: Floats  # [N, G] D(group)/draft(node)
+    low: Floats  # [B K, S] as in ``Profile``
+    width: Floats
+    share: Floats
 
 
 def deal(
-    trie: Trie, need: Tensor, cap: Tensor, edge_group: Tensor, roots: Profile, *, table: str, drafts: int
+    trie: Trie, need: Floats, cap: Floats, edge_group: Indices, roots: Floats, *, table: str, drafts: int
 ) -> Dealt:
-    """Pour the roots' cells down the trie.
+    """Pour the roots' cells, ``roots`` [3, B, J] their lower edges, widths and shares, down the trie.
 
     ``need`` and ``cap`` [N, G] are relative to the draft's mass of the node; ``edge_group`` is the group of each edge's token.
     """
-    first, nodes, parent, child = roots.low.shape[1], trie.nodes, trie.parent, trie.child
-    depth = int(trie.level.max()) + 1
+    nodes, parent, child, root = trie.nodes, *map(numbers, (trie.parent, trie.child, trie.root))
+    first, depth = roots.shape[-1], int(trie.level.max()) + 1
     shape = (trie.size, first + depth + 1)  # every node cuts once; the last slot takes what nobody reads
-    low, width, share = cap.new_ones(shape), cap.new_zeros(shape), cap.new_zeros(shape)
-    low[trie.root, :first], width[trie.root, :first], share[trie.root, :first] = roots.low, roots.width, roots.share
-    known = torch.zeros(shape[0], dtype=torch.int64, device=cap.device)  # cells known of each profile
-    known[trie.root] = first
-    read = torch.zeros(nodes, dtype=torch.int64, device=cap.device)  # the cell that each node pours next
-    every = torch.arange(nodes, device=cap.device)
-    edge_cap = cap[parent, edge_group].clamp(min=torch.finfo(cap.dtype).tiny)
-    pour = Pour(table, drafts, need, cap, trie.below)
-    while bool((active := read < known[:nodes]).any()):
-        mass, start = share[every, read].masked_fill(~active, 0.0), low[every, read]
-        poured = pour(mass, start, width[every, read])
-        slot, given = known[child], active[parent]
-        low[child, slot] = torch.where(given, start[parent], 1.0)
-        width[child, slot] = poured.width[parent].masked_fill(~given, 0.0)
-        share[child, slot] = poured.row[parent, edge_group] / edge_cap
-        known[child] += given
-        if bool(poured.cut.any()):  # the cell goes on behind the cut
-            part = poured.width.masked_fill(~poured.cut, 0.0)
-            low[every, read] += part
-            width[every, read] -= part
-            share[every, read] -= poured.row.sum(-1).masked_fill(~poured.cut, 0.0)
+    low, width, share = np.ones(shape), np.zeros(shape), np.zeros(shape)
+    low[root, :first], width[root, :first], share[root, :first] = roots
+    known = np.zeros(shape[0], dtype=np.int64)  # cells known of each profile
+    known[root] = first
+    read = np.zeros(nodes, dtype=np.int64)  # the cell that each node pours next
+    every = np.arange(nodes)
+    edge_cap = np.maximum(cap[parent, edge_group], np.finfo(np.float64).tiny)
+    pour = Pour(table, drafts, need, cap, numbers(trie.below))
+    while (active := read < known[:nodes]).any():
+        mass, start, size = share[every, read] * active, low[every, read], width[every, read]
+        poured = pour(mass, start, size)
+        given = active[parent]
+        to, slot, source = child[given], known[child[given]], parent[given]
+        low[to, slot], width[to, slot] = start[source], poured.width[source]
+        share[to, slot] = poured.row[source, edge_group[given]] / edge_cap[given]
+        known[to] += 1
+        at = poured.cut.nonzero()[0]
+        if len(at):  # the cell goes on behind the cut
+            low[at, read[at]] += poured.width[at]
+            width[at, read[at]] -= poured.width[at]
+            share[at, read[at]] -= poured.row[at].sum(-1)
         read += active & ~poured.cut
-    return Dealt(pour.won, Profile(low[nodes:], width[nodes:], share[nodes:]))  # those of nodes are used up
+    return Dealt(pour.won, low[nodes:], width[nodes:], share[nodes:])  # those of nodes are used up
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,7 @@ class Law:
     """The law of the winner on a trie."""
 
     trie: Trie
-    masses: Masses
-    gain: Tensor  # [N, G] D(zc)/draft(zc) by group
+    gain: Tensor  # [N, groups] D(zc)/draft(zc) by group
     won: Tensor  # [N] D(z)/draft(z)
     leaves: Profile  # [B K, S]
 
@@ -87,9 +90,12 @@ def law_on(trie: Trie, state: State, drafts: Drafts, paths: int, table: str, bin
     ratio = path_ratios(drafts)[trie.request, trie.draft, trie.level] * state.ratio[trie.request]  # [N]
     need, cap = masses.target / total * ratio[:, None], masses.draft / total
     group = edge_groups(drafts, trie, masses, bins)
-    high, width, share = state.cells.unbind(1)
-    dealt = deal(trie, need, cap, group, Profile(1 - high, width, share), table=checked(table), drafts=paths)
-    return Law(trie, masses, torch.where(cap > 0, dealt.won / cap, 0.0), dealt.won.sum(-1), dealt.leaves)
+    roots = np.moveaxis(numbers(state.cells), 1, 0).copy()
+    roots[0] = 1 - roots[0]
+    dealt = deal(trie, *map(numbers, (need, cap, group)), roots, table=checked(table), drafts=paths)
+    won, low, width, share = (torch.as_tensor(part, device=cap.device) for part in vars(dealt).values())
+    gain = masses.spread(torch.where(cap > 0, won / cap, 0.0))
+    return Law(trie, gain, won.sum(-1), Profile(low, width, share))
 
 
 def start(drafts: Drafts, *, cells: int | None = None, **_: Any) -> State:
@@ -105,12 +111,12 @@ def select(
 ) -> Selection:
     """Return the winner of each request and its law; ``uniform`` is [B, 1].
 
-    ``cells`` equal cells (None: 32 of the default grid) and ``bins`` ratio groups an octave (None: one a token). Raises
+    ``cells`` equal cells (None: 16 of the default grid) and ``bins`` ratio groups an octave (None: one a token). Raises
     ``ValueError`` for an unknown table, fewer than one cell or bin, or rows without mass.
     """
     law = law_on(trie_of(drafts), start(drafts, cells=cells), drafts, drafts.paths, table, bins)
     path = draw(win_shares(law.leaves, drafts.batch), uniform[:, 0])
-    return selected(drafts, path, law.trie.node, law.gain, law.masses, bins)
+    return selected(drafts, path, law.trie.node, law.gain, bins)
 
 
 def along(
@@ -120,6 +126,7 @@ def along(
     """The winner's law along other drafts, of which ``left`` [B] tokens belong to the block."""
     law = law_on(trie_of(drafts, left), state, drafts, paths, table, bins)
     low, width, share = law.leaves.low, law.leaves.width, law.leaves.share
-    winning = torch.cat([law.won, (share * rate(low, width, paths)).sum(-1)])  # D(z)/draft(z)
+    rates = torch.as_tensor(rate(numbers(low), numbers(width), paths), device=share.device)
+    winning = torch.cat([law.won, (share * rates).sum(-1)])  # D(z)/draft(z)
     cells_of = torch.stack([1 - low, width, share], dim=1)
-    return along_trie(state, drafts, law.trie, law.gain, law.masses, winning, cells_of, bins)
+    return along_trie(state, drafts, law.trie, law.gain, winning, cells_of, bins)

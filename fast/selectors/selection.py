@@ -63,7 +63,7 @@ def edge_groups(drafts: Drafts, trie: Trie, masses: Masses, bins: int | None) ->
     place = (trie.request[trie.parent], trie.draft[trie.parent], trie.level[trie.parent], trie.token)
     target, draft = drafts.target_probs[place], drafts.draft_rows()[place]
     group = trie.token if bins is None else group_of(target, draft, bins)
-    return masses.column[group]
+    return masses.column[trie.parent, group]
 
 
 def blank_law(drafts: Drafts, *shape: int) -> Tensor:
@@ -93,22 +93,22 @@ def write_rows(law: Tensor, gain: Tensor, chunks: Iterable[tuple[Tensor, Tensor]
         done = end
 
 
-def weighed(drafts: Drafts, place: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Tensor:
-    """Rows of the law [n, V] at places [n, 3]: the draft's times the ``gain`` [n, G] of each group."""
+def weighed(drafts: Drafts, place: Tensor, gain: Tensor, bins: int | None) -> Tensor:
+    """Rows of the law [n, V] at places [n, 3]: the draft's times the ``gain`` [n, groups] of each group, normalised."""
     law = blank_law(drafts, len(place))
     chunks = ((group_of(target, draft, bins), draft) for target, draft in rows_at(drafts, place))
-    write_rows(law, gain[:, masses.column].to(law.dtype), chunks)
+    write_rows(law, gain.to(law.dtype), chunks)
     law /= law.sum(-1, keepdim=True, dtype=torch.float64)
     return law
 
 
-def selected(drafts: Drafts, path: Tensor, node: Tensor, gain: Tensor, masses: Masses, bins: int | None) -> Selection:
-    """Lay the selected ``path`` [B] out as one draft; ``gain`` [N, G] weighs the rows of the nodes, ``node`` is [B, K, L]."""
+def selected(drafts: Drafts, path: Tensor, node: Tensor, gain: Tensor, bins: int | None) -> Selection:
+    """Lay the selected ``path`` [B] out as one draft; ``gain`` [N, groups] weighs the nodes' rows, ``node`` is [B, K, L]."""
     levels = torch.arange(drafts.length, device=path.device).repeat(drafts.batch)
     rows = torch.arange(drafts.batch, device=path.device)
     request = rows.repeat_interleave(drafts.length)
     place = torch.stack([request, path[request], levels], dim=1)
-    law = weighed(drafts, place, gain[node[rows, path].flatten()], masses, bins)
+    law = weighed(drafts, place, gain[node[rows, path].flatten()], bins)
     return laid_out(drafts, path, law.reshape(drafts.batch, drafts.length, -1))
 
 
@@ -117,13 +117,12 @@ def along_trie(
     drafts: Drafts,
     trie: Trie,
     gain: Tensor,
-    masses: Masses,
     winning: Tensor,
     cells: Tensor,
     bins: int | None,
 ) -> Along:
     """Lay out a law that is known on a trie: ``winning`` [N + B K] is D(z)/draft(z), ``cells`` [B K, P, S] its ends."""
-    law = weighed(drafts, torch.stack([trie.request, trie.draft, trie.level], dim=1), gain, masses, bins)
+    law = weighed(drafts, torch.stack([trie.request, trie.draft, trie.level], dim=1), gain, bins)
     ratio = path_ratios(drafts) * state.ratio[:, None, None]
     last = ratio.gather(2, drafts.each_length()[:, None, None].expand(-1, drafts.paths, 1))
     ends = winning[trie.nodes :].reshape(last.shape)

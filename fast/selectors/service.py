@@ -2,8 +2,7 @@
 
 n drafts pass through the node with state mass w(n). Group after group, m of them hit it and k come later. Hits with nothing
 later must be selected; the others are served in rising k until the group's ``need`` is covered, and what is left of them is
-dropped: its k later drafts pass on. Groups follow each other, so this is a loop over small arrays: numpy, on the CPU whatever
-the rows live on.
+dropped: its k later drafts pass on.
 """
 
 from dataclasses import dataclass
@@ -11,10 +10,9 @@ from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from specproof.fast.selectors.numbers import Flags, Floats, Indices
+
 MOST = 1 << 20  # numbers in the matrices that are made at once
 
 
@@ -125,7 +123,7 @@ def passed(selected: Floats, share: Floats, hits: Hits) -> Floats:
     return np.divide(state, total, out=np.zeros_like(state), where=total > 0)
 
 
-def stop_chances(own: Indices, alive: NDArray[np.bool_], node: Served) -> Floats:
+def stop_chances(own: Indices, alive: Flags, node: Served) -> Floats:
     """Probability [B, K] that the walk stops at each draft's group ``own`` [B, K], at the first draft that hits it."""
     hits = node.hits
     together = (own[:, :, None] == own[:, None]) & alive[:, None]  # [B, K, K]

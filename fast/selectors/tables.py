@@ -9,9 +9,9 @@ then to whatever the draft has left. All masses are relative to the draft's mass
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from specproof.fast.selectors.numbers import Flags, Floats, Indices
 from specproof.fast.selectors.scores import rate
 from specproof.reference.names import nearest
 
@@ -32,9 +32,9 @@ def checked(table: str) -> str:
 class Poured:
     """What one step emits of each node's cell: its part [low, low + width), how it is split, whether it goes on."""
 
-    width: Tensor  # [N]
-    row: Tensor  # [N, G]
-    cut: Tensor  # [N] bool
+    width: Floats  # [N]
+    row: Floats  # [N, G]
+    cut: Flags  # [N]
 
 
 class Pour:
@@ -44,70 +44,81 @@ class Pour:
     falling order. ``won`` [N, G] is the probability that the winner goes to each group, ``left`` what the draft has left.
     """
 
-    def __init__(self, table: str, drafts: int, need: Tensor, cap: Tensor, below: Tensor) -> None:
+    def __init__(self, table: str, drafts: int, need: Floats, cap: Floats, below: Indices) -> None:
         self.balanced = table == "balanced"
         self.drafts = drafts
         self.target = need
         self.need = need * (1 - ROUNDING)
         self.dust = cap * ROUNDING
-        self.left = cap.clone()
-        self.won = torch.zeros_like(cap)
-        self.was_cut = torch.zeros_like(below, dtype=torch.bool)
+        self.left = cap.copy()
+        self.won = np.zeros_like(cap)
+        self.was_cut = np.zeros(len(below), dtype=bool)
         # Exponents max(2, ceil(8 / (below + 1))): 8, 4, 3, 2, 2, ... from the last level upward.
         self.from_third, self.from_second, self.from_last = (int((below >= least).sum()) for least in (3, 2, 1))
 
-    def weights(self, left: Tensor, need: Tensor) -> Tensor:
-        """``left (need / left)^e`` relative to the largest ratio, zero where either is zero."""
-        ratio = need / (left + TINY) * left.sign()
-        ratio = ratio / ratio.amax(-1, keepdim=True).clamp(min=TINY)
-        units = ratio * ratio * UNIT
+    def weights(self, left: Floats, need: Floats) -> Floats:
+        """``left (need / left)^e`` relative to the largest ratio, zero where nothing is left."""
+        ratio = np.divide(need, left, out=np.zeros_like(need), where=left > 0)
+        ratio /= np.maximum(ratio.max(-1, keepdims=True), TINY)
+        square = ratio * ratio
+        units = square * UNIT
         units[self.from_third : self.from_second] *= ratio[self.from_third : self.from_second]
-        units[self.from_second :] *= ratio[self.from_second :] ** 2
-        units[self.from_last :] *= ratio[self.from_last :].square().square()
-        return units.round_().clamp_(min=1).mul_(left).mul_(ratio.sign())
+        units[self.from_second :] *= square[self.from_second :]
+        units[self.from_last :] *= square[self.from_last :] ** 2
+        np.maximum(np.rint(units, out=units), 1, out=units)
+        units *= left
+        return units
 
-    def __call__(self, mass: Tensor, low: Tensor, width: Tensor) -> Poured:
+    @np.errstate(over="ignore")  # an infinite limit is none, and behind improbable prefixes needs are enormous
+    def __call__(self, mass: Floats, low: Floats, width: Floats) -> Poured:
         """Split one cell (or what is left of it) of every node."""
         winning = rate(low, width, self.drafts)[:, None]
-        left = (self.left - self.dust).clamp_(min=0)
-        need, weights, limits = self.target, self.target, left
+        left = np.maximum(self.left - self.dust, 0)
         if self.balanced:
-            need = (self.need - self.won).clamp_(min=0)
-            weights, limits = self.weights(left, need), torch.minimum(left, need / winning.clamp(min=TINY))
+            need = np.maximum(self.need - self.won, 0)
+            weights, limits = self.weights(left, need), np.minimum(left, need / np.maximum(winning, TINY))
             room = limits.sum(-1)
         else:
-            room = (limits * weights.sign()).sum(-1)
+            need, weights, limits = self.target, self.target, left
+            room = (limits * (weights > 0)).sum(-1)
         wanted = room > 0
-        if not bool(wanted.all()):  # nothing that is needed can be had: the target's tokens first
-            weights = torch.where(wanted[:, None], weights, self.target)
-            limits = torch.where(wanted[:, None], limits, left)
+        if not wanted.all():  # nothing that is needed can be had: the target's tokens first
+            weights = np.where(wanted[:, None], weights, self.target)
+            limits = np.where(wanted[:, None], limits, left)
         row = fill(mass, weights, limits)
         got = row.sum(-1)
         rest = mass - got
         cut = wanted & (room < (1 - ROUNDING) * mass) & ~self.was_cut
-        at = cut.nonzero().flatten()
+        at = cut.nonzero()[0]
         if len(at):
             part = width[at] * got[at] / mass[at]
             if self.balanced:  # lower scores win more: cap again
-                row[at] = torch.minimum(row[at], need[at] / rate(low[at], part, self.drafts)[:, None])
+                row[at] = np.minimum(row[at], need[at] / rate(low[at], part, self.drafts)[:, None])
                 part = width[at] * row[at].sum(-1) / mass[at]
-            width = width.index_copy(0, at, part)
-            winning = winning.index_copy(0, at, rate(low[at], part, self.drafts)[:, None])
-            rest = rest.index_fill(0, at, 0.0)
+            width = width.copy()
+            width[at], winning[at, 0], rest[at] = part, rate(low[at], part, self.drafts), 0
             self.was_cut |= cut
-        spare = self.left - row
-        row += spare * (rest / spare.sum(-1).clamp(min=TINY)).clamp_(min=0)[:, None]
-        self.left = (self.left - row).clamp_(min=0)
+        over = (rest > ROUNDING * mass).nonzero()[0]
+        if len(over):
+            spare = self.left[over] - row[over]
+            row[over] += spare * (rest[over] / np.maximum(spare.sum(-1), TINY))[:, None]
+        self.left = np.maximum(self.left - row, 0)
         self.won += row * winning
         return Poured(width, row, cut)
 
 
-def fill(amount: Tensor, weights: Tensor, limits: Tensor) -> Tensor:
+def fill(amount: Floats, weights: Floats, limits: Floats) -> Floats:
     """Water filling [N, G]: ``min(level weight, limit)`` that places ``amount``, or all the limits allow."""
-    key, order = (limits / (weights + TINY)).sort(-1)  # the tightest limit first
-    bound, free = limits.gather(-1, order), weights.gather(-1, order)
-    before = bound.cumsum(-1).sub_(bound)  # what is placed where the limits before are met
-    after = free.flip(-1).cumsum(-1).flip(-1)  # weights that take part from here on
-    last = (torch.addcmul(before, key, after) < amount[:, None]).sum(-1, keepdim=True).clamp_(max=key.shape[1] - 1)
-    level = (amount[:, None] - before.gather(-1, last)) / after.gather(-1, last).clamp_(min=TINY)
-    return torch.minimum(level.clamp_(max=1 / TINY) * weights, limits)
+    rows = np.arange(len(amount))
+    key = limits / (weights + TINY)
+    order = key.argsort(-1) + rows[:, None] * key.shape[1]  # the tightest limit first
+    key, bound, free = key.take(order), limits.take(order), weights.take(order)
+    before = bound.cumsum(-1)
+    before -= bound  # what is placed where the limits before are met
+    after = free[:, ::-1].cumsum(-1)[:, ::-1]  # weights that take part from here on
+    key *= after
+    key += before
+    last = np.minimum((key < amount[:, None]).sum(-1), key.shape[1] - 1)
+    level = (amount - before[rows, last]) / np.maximum(after[rows, last], TINY)
+    filled: Floats = np.minimum(np.minimum(level, 1 / TINY)[:, None] * weights, limits)
+    return filled
