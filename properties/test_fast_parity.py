@@ -26,7 +26,8 @@ Size = tuple[int, int, int, int | None]
 ONE_DRAFT: list[Size] = [(2, 1, 1, None), (3, 1, 1, None), (2, 2, 1, None), (2, 1, 1, 3), (2, 2, 1, 4)]
 MORE_ONE_DRAFT: list[Size] = [(4, 1, 1, None), (3, 2, 1, None), (2, 3, 1, None), (3, 1, 1, 3), (2, 2, 1, 5)]
 SEVERAL: list[Size] = [(2, 1, 2, None), (3, 1, 2, None), (2, 1, 3, None), (2, 2, 2, None), (2, 1, 2, 3)]
-MORE_SEVERAL: list[Size] = [(4, 1, 2, None), (3, 1, 3, None), (3, 2, 2, None), (3, 1, 2, 3), (2, 2, 2, 4)]
+# Rules that walk flip a coin a draft and level: two levels of three tokens take a hundred times as long as these.
+MORE_SEVERAL: list[Size] = [(4, 1, 2, None), (3, 1, 3, None)]
 
 
 class DoubleCase(Case):
@@ -77,11 +78,15 @@ def distances(name: str, case: Case) -> list[float]:
     return [step] if lossy else [step, distance(probed.text, exact.text)]
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_law_is_the_references(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One step, the rest of its block, and several iterations."""
-    # Here the wanted law is known: cells that were missed show by themselves, without as many spot checks.
+@pytest.fixture(autouse=True)
+def few_spot_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the wanted law is known: cells that were missed show by themselves, without as many spot checks."""
     monkeypatch.setattr(prober, "BATCHED", replace(prober.BATCHED, spot_checks=1000, refinements=40))
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_law_is_the_references(name: str) -> None:
+    """One step, the rest of its block, and several iterations."""
     for seed in range(12):  # 200 at night
         case = instance(name, seed, small=True)
         assert max(distances(name, case)) < TOLERANCE, case
@@ -92,4 +97,5 @@ def test_law_is_the_references(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_law_is_the_references_on_many(name: str) -> None:
     """The same on two hundred instances."""
     worst = {seed: max(distances(name, instance(name, seed, small=False))) for seed in range(100, 300)}
+    print(f"largest distance of 200: {max(worst.values()):.1e}")
     assert max(worst.values()) < TOLERANCE, max(worst, key=worst.__getitem__)

@@ -12,6 +12,7 @@ from torch import Tensor
 from specproof.fast.batch import Drafts
 from specproof.fast.verifiers.composed import Composed, compose
 from specproof.properties.cases import Case, RowMaker, table
+from specproof.properties.evidence import prober
 from specproof.properties.evidence.exact import observe_exactly
 from specproof.properties.evidence.observation import Observation
 from specproof.properties.evidence.probing import observe_probed
@@ -86,6 +87,12 @@ def name(options: dict[str, Any]) -> str:
     return " ".join(str(options[key]) for key in ("select", "table") if key in options)
 
 
+@pytest.fixture(autouse=True)
+def few_spot_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the wanted law is known: cells that were missed show by themselves, without as many spot checks."""
+    monkeypatch.setattr(prober, "BATCHED", replace(prober.BATCHED, spot_checks=1000, refinements=40))
+
+
 @pytest.mark.parametrize("options", SELECTORS, ids=name)
 def test_composed_verifiers_have_the_law_of_the_reference(options: dict[str, Any]) -> None:
     """10 instances a selector, none left out; 200 at night."""
@@ -96,7 +103,9 @@ def test_composed_verifiers_have_the_law_of_the_reference(options: dict[str, Any
 @pytest.mark.parametrize("options", SELECTORS, ids=name)
 def test_composed_verifiers_have_the_law_of_the_reference_nightly(options: dict[str, Any]) -> None:
     """200 instances a selector, none left out."""
-    assert max(parity(options, seed, LARGE) for seed in range(200)) < 1e-8
+    worst = max(parity(options, seed, LARGE) for seed in range(200))
+    print(f"largest distance of 200: {worst:.1e}")
+    assert worst < 1e-8
 
 
 def test_parity_tells_numbers_of_cells_and_tables_apart() -> None:
