@@ -71,21 +71,25 @@ def longest(chain: Chain, coins: Tensor, log_ratio: Tensor) -> tuple[Tensor, Wei
 
     ``log_ratio`` [n, L+1] is the log of ``a/b`` at every prefix. With ``S_i = sum (a target - b draft)+`` prefix i passes
     with ``S_i / (S_i + (b - a)+)`` and the whole path with ``min(1, a/b)``; coin i of ``coins`` [n, L+1] is its own. Where
-    ``a >= b`` it passes for certain and where ``a/b <= coin`` it cannot (``S_i <= a``): only the other rows are read.
+    ``a >= b`` it passes for certain. ``S_i`` is at most a, less what the two share at the drafted token: where the coin cannot
+    pass even so, the row is not read.
     """
-    ratio = log_ratio.clamp(max=0).exp()  # [n, L+1]
-    share = (-log_ratio).clamp(max=LARGEST_LOG).exp()  # b/a
-    whole = (coins < ratio).gather(1, chain.lengths[:, None]).squeeze(1)
+    share = (-log_ratio).clamp(max=LARGEST_LOG).exp()  # b/a, [n, L+1]
+    whole = (coins < log_ratio.clamp(max=0).exp()).gather(1, chain.lengths[:, None]).squeeze(1)
     accepted = torch.where(whole, chain.lengths, -1)
+    inside = torch.arange(chain.drafts.length, device=coins.device) < chain.lengths[:, None]
+    certain = (log_ratio[:, :-1] >= 0) & inside
+    most = 1 / WITHIN_ROUNDING - torch.minimum(chain.target, share[:, :-1] * chain.draft)  # of S / a
+    open_ = (coins[:, :-1] * (most + share[:, :-1] - 1) < most) & inside & ~certain
+    cuts = chain.cut + chain.mass * share
     read: list[tuple[Tensor, Tensor]] = []  # rows that have passed, and their block sums
     for i in reversed(range(chain.drafts.length)):
-        waiting = (accepted < 0) & (i < chain.lengths)
-        certain = log_ratio[:, i] >= 0
-        accepted = torch.where(waiting & certain, i, accepted)
-        asked = (waiting & ~certain & (coins[:, i] * WITHIN_ROUNDING < ratio[:, i])).nonzero().flatten()
+        waiting = accepted < 0
+        asked = (waiting & open_[:, i]).nonzero().flatten()
+        accepted = torch.where(waiting & certain[:, i], i, accepted)
         if len(asked):
-            nodes, cut = chain.following(torch.full_like(accepted, i), share[:, i])
-            weights = shaved(chain.drafts, nodes[asked], cut[asked])
+            nodes = Nodes(chain.request[asked], chain.path[asked], torch.full_like(asked, i))
+            weights = shaved(chain.drafts, nodes, cuts[asked, i])
             left = weights.mass / chain.mass[asked, i]  # S / a
             passes = coins[asked, i] * (left + share[asked, i] - 1) < left
             accepted[asked[passes]] = i
