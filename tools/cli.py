@@ -112,18 +112,18 @@ def certify(
     known = _expected(expect, resolved, plan)
     # Two threads make calls on small tensors many times slower than one.
     torch.set_num_threads(1)
+    ahead = cluster(scheduler)
     report = report_console(json)
     verdicts = []
-    with cluster(scheduler) as ahead:
-        for subject in resolved:
-            with opened(subject, plan, fresh=fresh) as journal:
-                certificate = _certify_one(subject, plan, known, journal, ahead)
-                verdicts.append(certificate.outcome)
-                print_report(certificate, report)
-                _print_circumstances(certificate, report)
-                for place, write_out in ((json, Certificate.to_json), (html, page)):
-                    if place is not None:
-                        write_data(_destination(place, certificate, several=len(resolved) > 1), write_out(certificate))
+    for subject in resolved:
+        with opened(subject, plan, fresh=fresh) as journal:
+            certificate = _certify_one(subject, plan, known, journal, ahead)
+            verdicts.append(certificate.outcome)
+            print_report(certificate, report)
+            _print_circumstances(certificate, report)
+            for place, write_out in ((json, Certificate.to_json), (html, page)):
+                if place is not None:
+                    write_data(_destination(place, certificate, several=len(resolved) > 1), write_out(certificate))
     raise typer.Exit(EXIT[merged(verdicts)])
 
 

@@ -4,17 +4,19 @@ Sampled texts are drawn by the workers in blocks. Counting them together and sto
 order in which one process draws them, so that the e-process sees the same path and stops at the same draw.
 """
 
+import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from specproof.certification import Listener, examine, restorable
 from specproof.cluster import worker
-from specproof.cluster.work import Certification, Differs, pieces
+from specproof.cluster.words import Certification, Differs, Ended
+from specproof.cluster.work import in_words, pieces
 from specproof.journal import Journal
 from specproof.kept import Kept
 from specproof.properties.cases import Case
@@ -31,12 +33,17 @@ if TYPE_CHECKING:
 PATIENCE = 10  # seconds for a scheduler to answer, and for a first worker to come
 
 
-@contextmanager
-def cluster(address: str | None) -> Iterator["Cluster | None"]:
+def cluster(address: str | None) -> "Cluster | None":
     """The cluster of a scheduler; None without an address. Raises ``UsageError`` without Dask, the scheduler or workers."""
     if address is None:
-        yield None
-        return
+        return None
+    with connected(address):
+        return Cluster(partial(connected, address))
+
+
+@contextmanager
+def connected(address: str) -> "Iterator[Client]":
+    """A connection to a scheduler that has workers. Raises ``UsageError`` as ``cluster`` does."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -52,22 +59,22 @@ def cluster(address: str | None) -> Iterator["Cluster | None"]:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
-            raise UsageError(
-                f"--scheduler {address}: it has no workers; start some with: dask worker {address}"
-            ) from error
-        yield Cluster(client)
-        client.run(worker.forget, on_error="ignore")
+            raise UsageError(f"--scheduler {address}: no workers; start some with: dask worker {address}") from error
+        yield client
 
 
 class Cluster:
-    """Finishes the checks of a certification on the workers: what ``certify`` takes as ``ahead``."""
+    """Finishes the checks of a certification on the workers: what ``certify`` takes as ``ahead``.
 
-    def __init__(self, client: "Client") -> None:
-        self._client = client
+    It is connected only meanwhile: a client has threads that draw random numbers, and what this process still has to look at
+    is probed here.
+    """
+
+    def __init__(self, connect: "Callable[[], AbstractContextManager[Client]]") -> None:
+        self._connect = connect
 
     def __call__(self, subject: Subject, plan: Plan, planned: list[Check], journal: Journal, listen: Listener) -> None:
         """Finish what the journal lacks. Raises ``UsageError`` where a worker cannot take part or the scheduler is lost."""
-        certification = Certification.of(subject, plan)
         lacking = {
             name: checks
             for name, checks in pieces(planned).items()
@@ -75,29 +82,20 @@ class Cluster:
         }
         if not lacking:
             return
-        self._check_in(certification)
-        listen(len(journal.results), len(planned), f"{len(self._client.nthreads())} workers")
-        errand = _Errand(self._client, certification, plan)
-        try:
-            for name, (kept, results) in errand.run(lacking):
-                journal.add_evidence(name, kept)
-                for result in results:
-                    journal.add_result(result)
-                listen(len(journal.results), len(planned), name)
-        except Differs as reason:
-            raise UsageError(f"a worker cannot take part: {reason}") from reason
-        except CancelledError as error:
-            raise UsageError(
-                "the scheduler is lost; what was finished is kept, start the same command again"
-            ) from error
-        finally:
-            errand.stop()
-
-    def _check_in(self, certification: Certification) -> None:
-        """Ask every worker whether it has what it needs."""
-        for address, answer in self._client.run(worker.check_in, certification, on_error="return").items():
-            if answer is not None:
-                raise UsageError(f"the worker {address} cannot take part: {answer}")
+        with self._connect() as client:
+            errand = _Errand(client, in_words(subject, plan), plan)
+            try:
+                errand.check_in()
+                for name, (kept, results) in errand.run(lacking):
+                    journal.add_evidence(name, kept)
+                    for result in results:
+                        journal.add_result(result)
+                    listen(len(journal.results), len(planned), name)
+                errand.end()
+            except Differs as reason:
+                raise UsageError(f"a worker cannot take part: {reason}") from reason
+            except CancelledError as error:
+                raise UsageError("the scheduler is lost; start the same command again to go on") from error
 
 
 class _Errand:
@@ -107,6 +105,12 @@ class _Errand:
         self._client, self._certification, self._plan = client, certification, plan
         self._sent: list[Future[Any]] = []
         self._stopped = False
+
+    def check_in(self) -> None:
+        """Ask every worker whether it has what it needs. Raises ``UsageError`` where one has not."""
+        for address, answer in self._client.run(worker.check_in, self._certification, on_error="return").items():
+            if answer is not None:
+                raise UsageError(f"the worker {address} cannot take part: {answer}")
 
     def run(self, lacking: dict[str, list[Check]]) -> Iterator[tuple[str, tuple[Kept, list[CheckResult]]]]:
         """The pieces, each as soon as it is there; those that were planned first are sent first."""
@@ -120,12 +124,12 @@ class _Errand:
                 for future in as_completed(names):
                     yield names[future], future.result()
             finally:
-                self.stop()
+                self._stopped = True
+                self._client.cancel(self._sent)  # or the threads would wait for it
 
-    def stop(self) -> None:
-        """Call back what is still on its way."""
-        self._stopped = True
-        self._client.cancel(self._sent)
+    def end(self) -> None:
+        """End the processes that wait for more work."""
+        self._client.run(worker.forget, on_error="ignore")
 
     def _piece(self, name: str, checks: list[Check], priority: int) -> tuple[Kept, list[CheckResult]]:
         source = checks[0].gather
@@ -168,10 +172,13 @@ class _Errand:
         from distributed import KilledWorker
 
         try:
-            return future.result(timeout=None if seconds == float("inf") else max(seconds, 0))
+            return pickle.loads(future.result(timeout=None if seconds == float("inf") else max(seconds, 0)))  # noqa: S301
         except KilledWorker as error:
-            many = error.allowed_failures + 1
-            raise Undecided(f"{many} worker processes, one after the other, ended while they ran it") from error
+            raise Undecided(
+                f"{error.allowed_failures + 1} workers, one after the other, ended while they ran it"
+            ) from error
+        except Ended as error:
+            raise Undecided(str(error)) from error
 
 
 def _raise(reason: Undecided) -> Any:

@@ -5,6 +5,7 @@ whoever started it is gone, or asks nothing for some time.
 """
 
 import os
+import pickle
 import sys
 import traceback
 from multiprocessing.connection import Connection
@@ -12,7 +13,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-from specproof.cluster.work import Bench, Differs
+from specproof.cluster.words import Differs
+from specproof.cluster.work import Bench
 
 IDLE = 600  # seconds without a question
 
@@ -34,7 +36,7 @@ def main(handle: int) -> None:
         except Empty:
             return
         try:
-            connection.send(getattr(bench, method)(*arguments))
+            connection.send(pickle.dumps(getattr(bench, method)(*arguments)))
         except Exception:  # noqa: BLE001 - whatever it is, the caller is who can say it
             connection.send(RuntimeError(traceback.format_exc()))
 

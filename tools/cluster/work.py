@@ -5,7 +5,6 @@ LIMITS. Code is told apart by the files that suite and subject are written in; w
 
 import platform
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ import torch
 
 from specproof.certificate import versions
 from specproof.certification import examine
+from specproof.cluster.words import Certification, Differs
 from specproof.journal import identity
 from specproof.kept import Kept, evidence_names
 from specproof.properties.check import CheckResult
 from specproof.properties.evidence.sampling import Counts, draw_block
-from specproof.properties.plan import Check, EvidenceChoice, Plan
+from specproof.properties.plan import Check, Plan
 from specproof.properties.subject import Subject
 from specproof.properties.suite import checks
 from specproof.properties.verdict import Undecided
@@ -26,41 +26,12 @@ from specproof.subjects import UnknownSubject, resolve
 LEAST = 1e-3  # seconds of a plan whose time is up
 
 
-class Differs(Exception):
-    """A worker does not have what the caller has; the message says in what they differ."""
-
-
-@dataclass(frozen=True)
-class Certification:
-    """One certification in words.
-
-    ``folder`` is where it was asked for: the caller's own modules and processes are looked for there. ``ends`` is the moment
-    (``time.time``) at which the plan's seconds are over. ``state`` is what the worker must have in common with the caller.
-    """
-
-    subject: str
-    options: dict[str, Any]
-    evidence: EvidenceChoice
-    seed: int
-    alpha: float
-    ends: float | None
-    folder: str
-    state: dict[str, str]
-
-    @classmethod
-    def of(cls, subject: Subject, plan: Plan) -> "Certification":
-        """Write down what this process would run."""
-        ends = None if plan.seconds is None else time.time() + plan.deadline - time.monotonic()
-        return cls(
-            subject.name,
-            subject.options,
-            plan.evidence,
-            plan.seed,
-            plan.alpha,
-            ends,
-            str(Path.cwd()),
-            state_of(subject),
-        )
+def in_words(subject: Subject, plan: Plan) -> Certification:
+    """Write down what this process would run."""
+    ends = None if plan.seconds is None else time.time() + plan.deadline - time.monotonic()
+    return Certification(
+        subject.name, subject.options, plan.evidence, plan.seed, plan.alpha, ends, str(Path.cwd()), state_of(subject)
+    )
 
 
 def state_of(subject: Subject) -> dict[str, str]:
@@ -93,7 +64,7 @@ class Bench:
                 why = f" ({subject.unavailable})" if subject.unavailable else ""
                 raise Differs(f"its {name} differs: {own[name]} instead of {value}{why}")
         left = None if certification.ends is None else max(LEAST, certification.ends - time.time())
-        plan = Plan(certification.evidence, certification.seed, left, certification.alpha)
+        plan = Plan(certification.evidence, certification.seed, left, certification.alpha)  # type: ignore[arg-type]
         self._pieces = pieces(list(checks(subject, plan)))
 
     def gather(self, name: str) -> tuple[Kept, list[CheckResult]]:

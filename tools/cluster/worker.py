@@ -1,4 +1,7 @@
-"""What runs inside a Dask worker: it hands each piece to a process that does nothing else, and starts these as needed."""
+"""What runs inside a Dask worker: it hands each piece to a process that does nothing else, and starts these as needed.
+
+Answers are handed on as they are, pickled: a worker needs no torch.
+"""
 
 import asyncio
 import os
@@ -9,8 +12,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
-from specproof.cluster.work import Certification, Differs
-from specproof.properties.verdict import Undecided
+from specproof.cluster.words import Certification, Differs, Ended
 
 ATTEMPTS = 3  # processes that may end of one piece before it is given up
 
@@ -30,9 +32,10 @@ class Child:
             )  # fmt: skip
         self._ask(certification)
 
-    def ask(self, method: str, *arguments: Any) -> Any:
-        """What a method of its ``Bench`` returns."""
-        return self._ask((method, arguments))
+    def ask(self, method: str, *arguments: Any) -> bytes:
+        """What a method of its ``Bench`` returns, pickled."""
+        answer: bytes = self._ask((method, arguments))
+        return answer
 
     def _ask(self, question: Any) -> Any:
         try:
@@ -57,10 +60,11 @@ _idle: list[Child] = []
 _changing = threading.Lock()
 
 
-def ask(certification: Certification, method: str, *arguments: Any) -> Any:
+def ask(certification: Certification, method: str, *arguments: Any) -> bytes:
     """Have a process of this certification run a method of its ``Bench``, in another one should it end.
 
-    Raises ``Differs`` where this machine cannot take part, ``Undecided`` where one process after the other ends.
+    Returns the answer, pickled. Raises ``Differs`` where this machine cannot take part, ``Ended`` where one process after
+    the other ends.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -71,7 +75,7 @@ def ask(certification: Certification, method: str, *arguments: Any) -> Any:
         with _changing:
             _idle.append(child)
         return answer
-    raise Undecided(f"{ATTEMPTS} processes, one after the other, ended while they ran it")
+    raise Ended(f"{ATTEMPTS} processes, one after the other, ended while they ran it")
 
 
 async def check_in(certification: Certification) -> str | None:
