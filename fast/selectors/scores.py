@@ -7,6 +7,7 @@ probability ``D(z) = draft(z) sum of share rate``. Shares are relative to draft(
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from specproof.fast.selectors.numbers import Floats
 
+ALMOST = 1 - 2.0**-53  # of a cell up to the end, whose logarithm stays finite
 LEVELS = 16  # cells of the default grid; 32 gain a hundredth of a token, 8 lose two
 
 
@@ -29,8 +31,7 @@ class Profile:
 def rate(low: Floats, width: Floats, drafts: int) -> Floats:
     """Probability of winning per unit of draft mass in a cell, without cancellation in narrow cells."""
     left = np.maximum(1 - low, np.finfo(np.float64).tiny)
-    with np.errstate(divide="ignore"):  # a cell up to the end
-        lost = -np.expm1(drafts * np.log1p(-np.minimum(width / left, 1)))
+    lost = -np.expm1(drafts * np.log1p(-np.minimum(width / left, ALMOST)))
     some = width > 0
     found: Floats = np.where(some, left**drafts * lost / np.where(some, width, 1), drafts * left ** (drafts - 1))
     return found
@@ -47,6 +48,13 @@ def grid(cells: int | None, drafts: int, device: torch.device) -> Tensor:
         return torch.linspace(0, 1, cells + 1, dtype=torch.float64, device=device)
     x = torch.linspace(0, 1, LEVELS + 1, dtype=torch.float64, device=device)
     return x / 2 + (1 - (1 - x) ** (1 / drafts)) / 2
+
+
+@lru_cache
+def gauss(count: int) -> list[tuple[float, float]]:
+    """Gauss's points on [-1, 1] and their weights."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return list(zip(points.tolist(), weights.tolist(), strict=True))
 
 
 def win_shares(profile: Profile, batch: int) -> Tensor:
@@ -69,8 +77,7 @@ def win_shares(profile: Profile, batch: int) -> Tensor:
     mass = scored.diff(dim=-1)  # [B, K, R - 1]
     left = (total - scored[..., :-1]).clamp(min=0)
     result = torch.zeros_like(low[..., 0])  # [B, K]
-    points, weights = np.polynomial.legendre.leggauss((drafts + 1) // 2)
-    for point, weight in zip(points.tolist(), weights.tolist(), strict=True):
+    for point, weight in gauss((drafts + 1) // 2):
         later = (left - mass * (1 + point) / 2).clamp(min=0)  # [B, K, R - 1]
         others = later.prod(1, keepdim=True) / torch.where(later > 0, later, 1)
         result = result + weight / 2 * torch.where(later > 0, mass * others, 0).sum(-1)
