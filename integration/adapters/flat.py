@@ -48,16 +48,18 @@ class FlatVerifier:
         drafts.check()
         batch, length = drafts.batch, drafts.length
         source: Any = generator
-        uniforms = torch.rand(batch, length, dtype=torch.float64, generator=source)
-        exponentials = torch.empty(batch, drafts.vocabulary).exponential_(generator=source)
         lengths = drafts.each_length()
         after = drafts.target_probs[torch.arange(batch), 0, lengths]  # [B, V], the row of the bonus
+        # Last what there is more of in a longer batch: a padded request then has the numbers that it has alone.
+        exponentials = torch.empty(batch, drafts.vocabulary).exponential_(generator=source)
+        bonus = drawn(after, source)
+        uniforms = torch.rand(batch, length, dtype=torch.float64, generator=source)
         inside = torch.arange(length) < lengths[:, None]  # [B, L]
         output = self.function(
             Flat(
                 drafts.tokens[:, 0][inside], lengths.cumsum(0), lengths.tolist(), int(lengths.max()),
                 drafts.draft_rows()[:, 0][inside], drafts.target_probs[:, 0, :-1][inside],
-                drawn(after, source), uniforms[inside], exponentials,
+                bonus, uniforms[inside], exponentials,
             )
         )  # fmt: skip
         tokens = torch.full((batch, length + 1), -1)

@@ -86,13 +86,17 @@ class ProcessVerifier:
         """What comes with the request: uniforms [B, n], exponentials [B, races, V]. Empty when the process draws its own."""
         if self._uniforms is None:
             return {}
-        noise = {"uniforms": uniforms(generator, drafts.batch, self.uniforms(drafts), drafts.device)}
-        if self._races:
-            if not (generator is None or isinstance(generator, torch.Generator)):
-                raise TypeError("exponentials are drawn from a generator, not made of uniforms or seeds")
-            shape = (drafts.batch, self._races, drafts.vocabulary)
-            noise["exponentials"] = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
-        return noise
+        if not self._races:
+            return {"uniforms": uniforms(generator, drafts.batch, self.uniforms(drafts), drafts.device)}
+        if not (generator is None or isinstance(generator, torch.Generator)):
+            raise TypeError("exponentials are drawn from a generator, not made of uniforms or seeds")
+        each, once = self._uniforms
+        shape = (drafts.batch, self._races, drafts.vocabulary)
+        races = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
+        # Last what there is more of in a longer batch: a padded request then has the numbers that it has alone.
+        last = uniforms(generator, drafts.batch, once, drafts.device)
+        first = uniforms(generator, drafts.batch, each * drafts.length, drafts.device)
+        return {"uniforms": torch.cat([first, last], dim=-1), "exponentials": races}
 
     def _request(self, drafts: Drafts, rows: slice, noise: dict[str, Tensor], generator: Any) -> dict[str, Any]:
         request: dict[str, Any] = {
