@@ -92,7 +92,7 @@ class Standing:
     @property
     def shared(self) -> Flags:
         """Whether other drafts may have the prefix too, [n]: where none has, the law goes on as the draft's own."""
-        return self.cells[:, 1:].any(-1)
+        return np.asarray((self.cells[:, 1:] > 0).any(axis=-1))
 
     def __getitem__(self, index: Indices) -> "Standing":
         """That of some requests."""
@@ -152,11 +152,11 @@ def visit(drafts: Drafts, place: Tensor, standing: Standing, tokens: Tensor, rul
     gain = _ratio(_ratio(found.kept, share), found.kept.sum(-1, keepdims=True))[:, column]
     law = blank_law(drafts, len(place))
     write_rows(law, torch.as_tensor(gain, device=law.device, dtype=law.dtype), zip(groups, rows, strict=True))
-    asked = tokens.split([len(group) for group in groups])
+    asked = torch.split(tokens, [len(group) for group in groups])
     own = torch.cat([group.gather(1, token) for group, token in zip(groups, asked, strict=True)])
     at = (*(index[:, None] for index in place.unbind(1)), tokens)
-    target, draft = (numbers(part[at].double()) for part in (drafts.target_probs, drafts.draft_rows()))
-    return Node(law, column[numbers(own)], target, draft, share, found)
+    entries = [numbers(part[at].double()) for part in (drafts.target_probs, drafts.draft_rows())]
+    return Node(law, column[numbers(own)], entries[0], entries[1], share, found)
 
 
 def walk(drafts: Drafts, uniform: Tensor, rule: Rule) -> Selection:

@@ -92,7 +92,7 @@ def law_on(trie: Trie, state: State, drafts: Drafts, paths: int, table: str, bin
     group = edge_groups(drafts, trie, masses, bins)
     roots = np.moveaxis(numbers(state.cells), 1, 0).copy()
     roots[0] = 1 - roots[0]
-    dealt = deal(trie, *map(numbers, (need, cap, group)), roots, table=checked(table), drafts=paths)
+    dealt = deal(trie, numbers(need), numbers(cap), numbers(group), roots, table=checked(table), drafts=paths)
     won, low, width, share = (torch.as_tensor(part, device=cap.device) for part in vars(dealt).values())
     gain = masses.spread(torch.where(cap > 0, won / cap, 0.0))
     return Law(trie, gain, won.sum(-1), Profile(low, width, share))

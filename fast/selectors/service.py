@@ -62,7 +62,8 @@ class Served:
             missed = number * np.log1p(-self.hit)[..., None]
         some = -(self.state * np.expm1(missed)).sum(-1)
         every = (self.state * self.hit[..., None] ** number).sum(-1)  # nothing is later
-        return np.minimum(some, np.maximum(self.need, every))
+        kept: Floats = np.minimum(some, np.maximum(self.need, every))
+        return kept
 
     def at(self, group: Indices) -> tuple[Floats, Floats]:
         """What occurs and what is selected of every (m, k) at groups [B, M]: [B, M, S] each."""
@@ -120,7 +121,8 @@ def passed(selected: Floats, share: Floats, hits: Hits) -> Floats:
     others = ways * share**number * (1 - share) ** (number[:, None] - number).clip(0)  # [B, K, K]
     state = (selected[:, None] @ others[:, hits.now - 1])[:, 0]
     total: Floats = state.sum(-1, keepdims=True)
-    return np.divide(state, total, out=np.zeros_like(state), where=total > 0)
+    behind: Floats = np.divide(state, total, out=np.zeros_like(state), where=total > 0)
+    return behind
 
 
 def stop_chances(own: Indices, alive: Flags, node: Served) -> Floats:

@@ -7,7 +7,7 @@ import torch
 
 from specproof.bench.clock import Contender
 from specproof.bench.inputs import Inputs
-from specproof.bench.traffic import chain_bytes, trie_bytes, walk_bytes
+from specproof.bench.traffic import chain_bytes, root_bytes, trie_bytes, walk_bytes
 from specproof.fast import from_logits as logits
 from specproof.fast.batch import Drafts, Outcome
 from specproof.fast.selectors import selector
@@ -22,6 +22,7 @@ SELECTORS: dict[str, dict[str, Any]] = {
     "kill_race": {"select": "kill_race"},
 }
 Touches = Callable[[Drafts, Outcome], float]
+ONE_PATH = ("scan", "best_ratio")
 SELECTING = ("spectr_gbv", "greedy_multipath_block")
 TOUCHES: dict[str, Touches] = {
     "recursive": walk_bytes, "k_seq": walk_bytes, **dict.fromkeys(SELECTING, lambda drafts, _: trie_bytes(drafts)),
@@ -64,15 +65,25 @@ def composed(select: str, verify: str, given: Inputs) -> Contender:
     """A selector before a one-draft verifier."""
     options = dict(SELECTORS[select])
     found = compose(options.pop("select"), verify, drafts=given.size.drafts, **options)
-    drafts, touched = given.drafts, trie_bytes(given.drafts)
-    return Contender(f"{verify} + {select}", lambda generator: found.verify(drafts, generator), lambda _: touched)
+    drafts, touched = given.drafts, selecting_bytes(select, given.drafts)
+    after = chain_bytes if select in ONE_PATH else lambda *_: 0.0  # rows that the selector has not read already
+    return Contender(
+        f"{verify} + {select}",
+        lambda generator: found.verify(drafts, generator),
+        lambda outcome: touched + after(drafts, outcome),
+    )
+
+
+def selecting_bytes(select: str, drafts: Drafts) -> float:
+    """Bytes that a selector cannot do without."""
+    return root_bytes(drafts) if select in ONE_PATH else trie_bytes(drafts)
 
 
 def selection(select: str, given: Inputs) -> Contender:
     """A selector alone: which draft, and the rows of its law."""
     options = dict(SELECTORS[select])
     chosen = selector(options.pop("select"), **options)
-    drafts, touched, count = given.drafts, trie_bytes(given.drafts), chosen.coins(given.size.length)
+    drafts, touched, count = given.drafts, selecting_bytes(select, given.drafts), chosen.coins(given.size.length)
 
     def call(generator: torch.Generator) -> Any:
         uniform = torch.rand(

@@ -12,7 +12,10 @@ from specproof.bench.verify import growth
 
 QUICK, FULL = Size(1, 4, 4, 32000), Size(1, 8, 8, 32000)
 QUICK_VOCABULARIES, VOCABULARIES = (8000, 32000), (8000, 16000, 32000, 64000, 128000)
-NOTE = "spectr_gbv: greedy_block + race balanced. A selector reads every distinct prefix of the drafts, K-SEQ only where it goes."
+NOTE = (
+    "spectr_gbv: greedy_block + race balanced. A race reads every distinct prefix of the drafts, K-SEQ only where it goes, "
+    "scan and best_ratio only where drafts may share the path."
+)
 
 
 def select(

@@ -23,6 +23,11 @@ def trie_bytes(drafts: Drafts) -> float:
     return _row(drafts) * 2 * float(drafts.batch + first[..., :-1].sum())
 
 
+def root_bytes(drafts: Drafts) -> float:
+    """A selector that works down one path: both rows at the root, further ones only where drafts may share the path."""
+    return _row(drafts) * 2 * float(drafts.batch)
+
+
 def _numbers(drafts: Drafts) -> Tensor:
     return drafts.tokens.new_ones(drafts.paths).cumsum(0) - 1
 
