@@ -114,7 +114,7 @@ def read_race(where: Where, field: Field) -> Asking:
         return RaceCells(field, (1.0, *([0.0] * (field.size - 1))))
     heaviest = [j for j in range(field.size) if forced[j] == level]
     if len(heaviest) > 1:  # those without weight lose even when forced: who, held back, changes the outcome?
-        held_back = yield from _behaviours(where, [field.answers({j: large}, 1.0) for j in heaviest])
+        held_back = yield from _behaviours(where, [field.answers({j: large}, math.sqrt(tiny)) for j in heaviest])
         heaviest = [j for j, seen in zip(heaviest, held_back, strict=True) if seen != level]
     if len(heaviest) != 1:
         raise Undecided("draws that are no race between tokens")
