@@ -192,7 +192,8 @@ def test_rows_that_cannot_be_grouped_are_named(name: str) -> None:
     for whose, value, why in (("target", torch.nan, "sums to nan"), ("draft", torch.nan, "sums to nan"),
                               ("draft", 0.0, "has no mass")):  # fmt: skip
         drafts = random_drafts(2, 2, 2, 9)
-        drafts.tokens[:, 1] = drafts.tokens[:, 0]
+        assert drafts.draft_probs is not None
+        drafts.tokens.copy_(drafts.draft_probs.argmax(-1))
         getattr(drafts, f"{whose}_probs")[1, 0, 1] = value
         with pytest.raises(ValueError, match=f"request 1: {whose} row 1 of draft 0 {why}"):
             chosen(drafts, torch.zeros(2, chosen.coins(2), dtype=torch.float64))

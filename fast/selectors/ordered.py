@@ -34,7 +34,7 @@ from specproof.fast.selectors.selection import (
 from specproof.fast.selectors.service import Served, passed, served, stop_chances
 
 TIE = 2.0**-20  # ratios that agree to single precision are equal
-COMPANY = 2.0**-6  # where other drafts share the path with less probability, the selector of groups lets them go
+COMPANY = 2.0**-5  # where other drafts share the path with less probability, the selector of groups lets them go
 
 
 def ordered_groups(target: Tensor, draft: Tensor, bins: int | None) -> Tensor:

@@ -83,7 +83,7 @@ def longest(chain: Chain, coins: Tensor, log_ratio: Tensor) -> tuple[Tensor, Wei
     open_ = (coins[:, :-1] * (most + share[:, :-1] - 1) < most) & inside & ~certain
     cuts = chain.cut + chain.mass * share
     read: list[tuple[Tensor, Tensor]] = []  # rows that have passed, and their block sums
-    for i in reversed(range(chain.drafts.length)):
+    for i in reversed((open_ | certain).any(0).nonzero().flatten().tolist()):
         waiting = accepted < 0
         asked = (waiting & open_[:, i]).nonzero().flatten()
         accepted = torch.where(waiting & certain[:, i], i, accepted)
