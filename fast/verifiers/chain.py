@@ -71,8 +71,8 @@ def longest(chain: Chain, coins: Tensor, log_ratio: Tensor) -> tuple[Tensor, Wei
 
     ``log_ratio`` [n, L+1] is the log of ``a/b`` at every prefix. With ``S_i = sum (a target - b draft)+`` prefix i passes
     with ``S_i / (S_i + (b - a)+)`` and the whole path with ``min(1, a/b)``; coin i of ``coins`` [n, L+1] is its own. Where
-    ``a >= b`` it passes for certain. ``S_i`` is at most a, less what the two share at the drafted token: where the coin cannot
-    pass even so, the row is not read.
+    ``a >= b`` it passes for certain, where ``a`` is zero never, not even with a coin of zero. ``S_i`` is at most a, less what
+    the two share at the drafted token: where the coin cannot pass even so, the row is not read.
     """
     share = (-log_ratio).clamp(max=LARGEST_LOG).exp()  # b/a, [n, L+1]
     whole = (coins < log_ratio.clamp(max=0).exp()).gather(1, chain.lengths[:, None]).squeeze(1)
@@ -80,7 +80,7 @@ def longest(chain: Chain, coins: Tensor, log_ratio: Tensor) -> tuple[Tensor, Wei
     inside = torch.arange(chain.drafts.length, device=coins.device) < chain.lengths[:, None]
     certain = (log_ratio[:, :-1] >= 0) & inside
     most = 1 / WITHIN_ROUNDING - torch.minimum(chain.target, share[:, :-1] * chain.draft)  # of S / a
-    open_ = (coins[:, :-1] * (most + share[:, :-1] - 1) < most) & inside & ~certain
+    open_ = (coins[:, :-1] * (most + share[:, :-1] - 1) < most) & inside & ~certain & (log_ratio[:, :-1] > -torch.inf)
     cuts = chain.cut + chain.mass * share
     read: list[tuple[Tensor, Tensor]] = []  # rows that have passed, and their block sums
     for i in reversed((open_ | certain).any(0).nonzero().flatten().tolist()):
